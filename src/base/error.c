@@ -1,0 +1,36 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static void fill(struct rb_error *e, enum rb_fault fault, const char *format, va_list args)
+{
+    if (e->fault != RB_FAULT_NONE)
+        return;
+    e->fault = fault;
+    vsnprintf(e->text, sizeof(e->text), format, args);
+    for (char *c = e->text; *c; c++) // one line, whatever the names in it hold
+        if (*c == '\n' || *c == '\r')
+            *c = '?';
+}
+
+int rb_bad_input(struct rb_error *e, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fill(e, RB_FAULT_INPUT, format, args);
+    va_end(args);
+    return -EINVAL;
+}
+
+int rb_internal(struct rb_error *e, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fill(e, RB_FAULT_INTERNAL, format, args);
+    va_end(args);
+    return -EIO;
+}

@@ -1,0 +1,23 @@
+// Words every file uses: fixed-width types and the few compiler hints the fast paths need.
+#ifndef RB_BASE_TYPES_H
+#define RB_BASE_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RB_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define RB_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define RB_NOINLINE    __attribute__((noinline))
+#define RB_INLINE      static inline __attribute__((always_inline))
+#define RB_LENGTH(a)   (sizeof(a) / sizeof((a)[0]))
+
+// Loops over clock entries compiled once for AVX2 and once for any x86-64; the loader picks. Sanitizers
+// instrument the resolver before their runtime is up, so they get the plain version.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(RB_NO_CLONES)
+#define RB_SIMD __attribute__((target_clones("avx2", "default")))
+#else
+#define RB_SIMD
+#endif
+
+#endif

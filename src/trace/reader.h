@@ -1,0 +1,83 @@
+// Reads .rbt files: the header, any event by number, runs of whole pages in order, and names.
+//
+// Every page is checked (checksum, count, and that each record's thread, location and access target exist)
+// before its records are handed out; what comes out may be used as an index without another test, except the
+// targets of non-access events, which rb_reader_target_ok() checks. Reads go through pread with a buffer of
+// its own, so a file that shrinks meanwhile is an error and not a SIGBUS, and memory does not grow with the
+// trace. Tool side.
+#ifndef RB_TRACE_READER_H
+#define RB_TRACE_READER_H
+
+#include "base/error.h"
+#include "trace/format.h"
+
+struct rb_names {
+    uint64_t count;
+    char *bytes;       // all names, NUL-terminated, one after the other; NULL for a table without names
+    uint64_t *offset;  // of name i in `bytes`
+};
+
+struct rb_reader {
+    const char *path; // as the user gave it, for messages
+    int fd;
+    struct rbt_header header;
+    struct rb_layout layout;
+    uint32_t per_page;   // records of a full page
+    uint64_t pages;      // data pages in the file
+    bool recovered;      // the writer did not finish: header rebuilt from the pages
+    uint64_t lost_bytes; // behind the last good page of a recovered file
+
+    uint32_t *alias; // fork/join target -> thread it means; NULL without aliases
+
+    unsigned char *buffer; // pages [buffer_first, buffer_first + buffer_count), checked
+    uint64_t buffer_first;
+    uint32_t buffer_count;
+    uint64_t pages_read; // counted, for the claim that RPT reads its windows and nothing else
+    uint64_t bytes_read;
+
+    struct rb_names names[RBT_TABLES]; // filled by rb_reader_load_names
+    bool names_loaded;
+};
+
+struct rb_page {
+    const uint64_t *words; // `count` records
+    uint32_t count;
+    uint64_t first; // number of its first event
+};
+
+// Opens a regular file that starts with the magic. `path` must stay valid. 0 or a negative errno with `e`.
+int rb_reader_open(struct rb_reader *r, const char *path, struct rb_error *e);
+// The same for a descriptor the caller hands over (closed by rb_reader_close).
+int rb_reader_open_fd(struct rb_reader *r, int fd, const char *path, struct rb_error *e);
+void rb_reader_close(struct rb_reader *r);
+
+// Page number `index` (from 0), read ahead by up to `ahead` pages more. 0 or a negative errno with `e`.
+int rb_reader_page(struct rb_reader *r, uint64_t index, uint32_t ahead, struct rb_page *page,
+                   struct rb_error *e);
+
+// One event by number.
+int rb_reader_event(struct rb_reader *r, uint64_t number, struct rb_event *event, struct rb_error *e);
+
+static inline uint64_t rb_reader_count(const struct rb_reader *r, enum rbt_table table)
+{
+    return r->header.table[table].count;
+}
+
+// Is the target of this non-access event in its table?
+static inline bool rb_reader_target_ok(const struct rb_reader *r, const struct rb_event *event)
+{
+    const struct rb_op_info *info = &rb_op_info[event->op];
+    return info->text && event->target < r->header.table[rb_table_of_space[info->space]].count;
+}
+
+// The thread a fork or join means.
+static inline uint32_t rb_reader_thread(const struct rb_reader *r, uint64_t target)
+{
+    return r->alias ? r->alias[target] : (uint32_t)target;
+}
+
+int rb_reader_load_names(struct rb_reader *r, struct rb_error *e);
+// Name of an entry; generated ones are written into `scratch` (at least 32 bytes). Needs loaded names.
+const char *rb_reader_name(const struct rb_reader *r, enum rbt_table table, uint64_t id, char *scratch);
+
+#endif
