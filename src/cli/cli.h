@@ -1,0 +1,41 @@
+// What the subcommands share: the table's signature, exit statuses, option values, progress, tables of names.
+#ifndef RB_CLI_CLI_H
+#define RB_CLI_CLI_H
+
+#include "base/error.h"
+#include "trace/reader.h"
+#include "trace/std.h"
+
+enum rb_exit { RB_EXIT_OK = 0, RB_EXIT_INTERNAL = 1, RB_EXIT_USAGE = 2, RB_EXIT_RACE = 66 };
+
+// argv[0] is the subcommand's name. Each returns an exit status and prints its own messages through fail().
+int cmd_trace(int argc, char **argv);
+int cmd_analyze(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
+
+// Prints "railbird COMMAND: text" on stderr and gives the status that belongs to the fault.
+int cli_fail(const char *command, const struct rb_error *e);
+// "railbird COMMAND: option: ..." and RB_EXIT_USAGE; for getopt's own complaints as well.
+int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Numbers as people write them: 100000000, 1e8, 100M, 64k. False if not a whole number in [low, high].
+bool cli_whole(const char *text, uint64_t low, uint64_t high, uint64_t *value);
+// A share: 0.03 or 3%. False if not in [0, 1].
+bool cli_share(const char *text, double *value);
+
+// A progress line on stderr when it is a terminal; clears itself at the end. `label` says what is going on.
+struct cli_progress {
+    const char *label;
+    bool on;
+    double started, shown;
+};
+void cli_progress_start(struct cli_progress *p, const char *label);
+void cli_progress_step(void *progress, uint64_t done, uint64_t total); // an rb_progress_fn
+void cli_progress_end(struct cli_progress *p);
+
+// Opens a trace of either kind: .rbt directly, STD text by importing it into an unnamed temporary file.
+// `notes` is zero for .rbt. Prints what the import has to say, prefixed with the command.
+int cli_open_trace(const char *command, const char *path, bool lenient, struct rb_reader *r,
+                   struct rb_error *e);
+
+#endif

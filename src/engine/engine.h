@@ -1,0 +1,115 @@
+// The contract of the happens-before engines: what a thread, a synchronisation object and a memory cell are,
+// and the five things that can happen to them. One source serves the running program and the trace: nothing
+// here calls libc, takes a lock or keeps state of its own. The caller owns every structure and calls
+//   - thread operations from that thread (the lab: from its one thread),
+//   - operations on a sync object with that object's lock held,
+//   - operations on a cell with that cell's lock held.
+// Memory comes from the arena handed in; when it is out, an operation does what keeps the order conservative
+// (an edge too many, an access unrecorded; never an edge too few) and counts it in `starved`.
+//
+// How the pieces relate (docs/engines.md has the proofs):
+//   epoch      e_t, the number under which thread t's sampled accesses are recorded now; grows at releases
+//   published  C_t[t], the highest epoch of t that a release has handed out; accesses recorded since carry e_t
+//   clock[u]   highest epoch of u ordered before t's next event. e1 of u is ordered before it iff
+//              epoch(e1) <= clock[u]
+// Engines differ in how clocks travel through sync objects, never in what clock[u] means.
+#ifndef RB_ENGINE_ENGINE_H
+#define RB_ENGINE_ENGINE_H
+
+#include "base/arena.h"
+#include "base/types.h"
+#include "clock/epoch.h"
+#include "clock/ordered_list.h"
+#include "clock/vclock.h"
+
+// Counted per thread, added up by whoever prints.
+struct rb_engine_counters {
+#define RB_COUNTER(name, text) uint64_t name;
+#include "engine/counters.def"
+#undef RB_COUNTER
+};
+
+struct rb_engine {
+    const struct rb_engine_ops *ops;
+    struct rb_arena *arena;
+    uint32_t width; // slots in use: clocks made from now on have room for this many
+};
+
+struct rb_thread {
+    uint32_t slot;
+    uint32_t epoch;      // e_t, from 1
+    uint32_t published;  // C_t[t]
+    bool sampled;        // an access was recorded under `epoch`
+    // The view the access check uses, kept current by every acquire: clock[u] for u < clock_size, 0 above.
+    const uint32_t *clock;
+    uint32_t clock_size;
+    union {
+        struct rb_vclock *vector;  // djit, fasttrack, st, su
+        struct rb_olist *list;     // so: without t's own component
+    };
+    struct rb_fresh *fresh; // su, so: U_t
+    struct rb_engine_counters count;
+};
+
+// A release as SO hands it over: a reference to the releaser's list instead of a copy.
+struct rb_source {
+    struct rb_olist *list;
+    uint64_t fresh;     // U of the releaser when it released
+    uint32_t releaser;  // its slot
+    uint32_t published; // its own component
+};
+
+struct rb_sync {
+    union {
+        struct { // djit, fasttrack, st, su
+            struct rb_vclock *vector;
+            struct rb_fresh *fresh; // su
+            uint32_t releaser;      // su: LR, or RB_NO_SLOT after a join
+        };
+        struct { // so
+            struct rb_source one;   // the only source, while `sources` is at most 1
+            struct rb_source *many; // all of them, when more
+            uint32_t sources, room;
+        };
+    };
+};
+
+#define RB_NO_SLOT UINT32_MAX
+
+// The earlier side of a race.
+struct rb_partner {
+    rb_epoch epoch; // who, when, read or write; 0: no race
+    uint64_t where;
+};
+
+struct rb_access {
+    uint64_t where;
+    bool write;
+};
+
+struct rb_cell; // engine/access_history.h
+
+struct rb_engine_ops {
+    const char *name;
+    const char *help;
+    int (*thread_start)(struct rb_engine *, struct rb_thread *); // slot is set, the rest zero
+    void (*thread_stop)(struct rb_engine *, struct rb_thread *);
+    // All return true if the operation was skipped: nothing of size O(T) was read or written.
+    bool (*acquire)(struct rb_engine *, struct rb_thread *, struct rb_sync *);
+    // A release that follows the same thread's acquire of the same object, with nothing between: mutexes.
+    bool (*release)(struct rb_engine *, struct rb_thread *, struct rb_sync *);
+    // A release that replaces what the object held, without that discipline: release stores, fork.
+    bool (*release_store)(struct rb_engine *, struct rb_thread *, struct rb_sync *);
+    // A release that joins: read-unlock, barrier, semaphore, read-modify-write.
+    bool (*release_join)(struct rb_engine *, struct rb_thread *, struct rb_sync *);
+    void (*sync_clear)(struct rb_engine *, struct rb_sync *);
+    // Checks the access against the cell and, with `record`, puts it in. Race: partner->epoch is not 0.
+    void (*access)(struct rb_engine *, struct rb_thread *, struct rb_cell *, struct rb_access, bool record,
+                   struct rb_partner *);
+};
+
+extern const struct rb_engine_ops rb_djit, rb_fasttrack, rb_st, rb_su, rb_so;
+extern const struct rb_engine_ops *const rb_engines[]; // NULL at the end
+const struct rb_engine_ops *rb_engine_find(const char *name);
+
+#endif

@@ -1,0 +1,49 @@
+// One trace, one engine, one sampler: runs the events through and counts. `analyze` prints one result,
+// `compare` a table of them. Tool side.
+#ifndef RB_LAB_REPLAY_H
+#define RB_LAB_REPLAY_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "lab/pair_set.h"
+#include "sample/sampler.h"
+#include "trace/reader.h"
+
+typedef void (*rb_progress_fn)(void *context, uint64_t done, uint64_t total);
+
+struct rb_replay_options {
+    const struct rb_engine_ops *engine;
+    struct rb_sampler_spec sampler;
+    uint64_t seed;
+    bool lenient;
+    FILE *races; // a CSV line a warning; NULL for none
+    rb_progress_fn progress;
+    void *progress_context;
+};
+
+struct rb_result {
+    // counted from the events the sampler saw (all of the trace, or RPT's windows)
+    uint64_t accesses, sampled, events_read;
+    uint64_t acquires, acquires_skipped, releases, releases_processed;
+    uint64_t deep_copies, entries_traversed, entries_total;
+    uint64_t warnings;
+    uint64_t lenient_releases, lenient_acquires; // misuse passed over under --lenient
+    uint64_t bytes_read;
+    uint64_t windows; // RPT: after merging
+    bool regions_are_locations; // the sampler wanted functions and the trace has none
+    double seconds; // wall time of the analysis, reading included
+    double cpu_seconds;
+
+    struct rb_pair_set static_races;   // unordered pairs of location ids
+    struct rb_pair_set racy_variables; // (variable, variable)
+};
+
+// Runs. The reader can be used again afterwards. 0 or a negative errno with `e`; `result` must be released
+// with rb_result_free in either case.
+int rb_replay(struct rb_reader *r, const struct rb_replay_options *o, struct rb_result *result,
+              struct rb_error *e);
+void rb_result_free(struct rb_result *result);
+
+#endif

@@ -1,0 +1,69 @@
+// Which accesses are in S. One policy a file; each is a pure function of its seed and of the events it is
+// told about, never of the engine, so that every engine sees the same S.
+//
+// A policy answers in one of three ways, whichever is cheapest for it:
+//   gap     how many accesses may be passed over before the next one taken (random, all, none, pacer);
+//   region  on or off for a thread until its next function event (LiteRace's family);
+//   ask     a question for each access (LiteRace's family on traces without functions, static).
+#ifndef RB_SAMPLE_SAMPLER_H
+#define RB_SAMPLE_SAMPLER_H
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "base/types.h"
+
+// TAKE: in S, checked and recorded. CHECK: compared with what is recorded, not recorded (PACER outside its
+// periods). PASS: ignored.
+enum rb_take { RB_PASS, RB_CHECK, RB_TAKE };
+
+struct rb_sampler_spec {
+    const struct rb_sampler_ops *ops;
+    double p, delta;  // P, or EPS and DELTA
+    uint64_t length;  // pacer: accesses in a period
+    char text[48];    // as the user wrote it
+};
+
+// What the policy may know before it starts.
+struct rb_sampler_world {
+    uint32_t threads;
+    uint64_t functions; // 0: the trace has none
+    uint64_t locations;
+};
+
+struct rb_sampler {
+    const struct rb_sampler_ops *ops;
+    struct rb_sampler_spec spec;
+    struct rb_sampler_world world;
+    struct rb_rng rng;
+    bool by_location; // wanted functions, got locations
+    void *state;
+};
+
+#define RB_GAP_END UINT64_MAX
+
+struct rb_sampler_ops {
+    const char *name;
+    const char *parameters; // "", ":P", ":EPS,DELTA", ":P[,LENGTH]"
+    const char *help;
+    bool wants_functions, windows; // windows: RPT, driven by the replay
+    int (*start)(struct rb_sampler *s); // negative errno when memory is out; may be NULL
+    void (*stop)(struct rb_sampler *s); // may be NULL
+    // gap policies: accesses to pass over before the next TAKE, from here on; `between` says whether those
+    // passed over are to be PASSed or CHECKed
+    uint64_t (*gap)(struct rb_sampler *s);
+    enum rb_take between;
+    // the others
+    enum rb_take (*ask)(struct rb_sampler *s, uint32_t thread, uint32_t location);
+    void (*enter)(struct rb_sampler *s, uint32_t thread, uint64_t function);
+    void (*exit)(struct rb_sampler *s, uint32_t thread);
+};
+
+extern const struct rb_sampler_ops *const rb_samplers[]; // NULL at the end
+
+// Parses "name:parameters". Errors name what is known and the nearest name.
+int rb_sampler_parse(const char *text, struct rb_sampler_spec *spec, struct rb_error *e);
+int rb_sampler_start(struct rb_sampler *s, const struct rb_sampler_spec *spec,
+                     const struct rb_sampler_world *world, uint64_t seed);
+void rb_sampler_stop(struct rb_sampler *s);
+
+#endif
