@@ -27,13 +27,18 @@ enum rbt_flag {
     RBT_LENIENT = 2   /* some release had no matching acquire; the writer was told to keep it */
 };
 
-/* A table without names has `bytes` 0: entry i is then called by the table's letter and i (T0, L7, V12),
- * locations and functions by i alone (locations) or F and i. */
+/* The most entries a table without names may claim in a file of n events: what a reader allocates stays in
+ * proportion to the file it was given. */
+#define RBT_MAX_UNNAMED(n) ((UINT64_C(1) << 24) + 4 * (uint64_t)(n))
+
+/* A table without names has `bytes` 0: entry i is then called T0, L7, V12, 5 (location), F3, mark(2).
+ * Tables with names follow the last page in the order of enum rbt_table, then the aliases; each starts at a
+ * multiple of 8, the gap before it zero. The file ends, so padded, with the last of them. */
 struct rbt_table_head {
     uint64_t count;  /* entries */
     uint64_t offset; /* in the file, of the first name; 0 without names */
     uint64_t bytes;  /* of names: each is a LEB128 length and that many bytes */
-    uint64_t sum;    /* checksum of those bytes, zero-padded to 8 */
+    uint64_t sum;    /* checksum of those bytes, zero-padded to 8, seed 0; 0 without names */
 };
 
 struct rbt_header {
@@ -55,7 +60,7 @@ struct rbt_header {
     uint64_t aliases_sum;
     uint64_t events_of[64]; /* count of each event code */
     uint64_t reserved1[8];  /* zero */
-    uint64_t header_sum;    /* checksum of everything before it */
+    uint64_t header_sum;    /* checksum of everything before it, seed 0; the rest of the page is zero */
 };
 
 struct rbt_page_head {

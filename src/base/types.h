@@ -13,8 +13,17 @@
 #define RB_LENGTH(a)   (sizeof(a) / sizeof((a)[0]))
 
 // Loops over clock entries compiled once for AVX2 and once for any x86-64; the loader picks. Sanitizers
-// instrument the resolver before their runtime is up, so they get the plain version.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(RB_NO_CLONES)
+// instrument the resolver before their runtime is up, so they get the plain version; so does clang before 16,
+// which gives the resolver a name that other files do not find.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define RB_NO_CLONES 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || (defined(__clang__) && __clang_major__ < 16)
+#define RB_NO_CLONES 1
+#endif
+#if defined(__x86_64__) && !defined(RB_NO_CLONES)
 #define RB_SIMD __attribute__((target_clones("avx2", "default")))
 #else
 #define RB_SIMD

@@ -2,6 +2,8 @@
 #ifndef RB_CLI_CLI_H
 #define RB_CLI_CLI_H
 
+#include <jansson.h>
+
 #include "base/error.h"
 #include "trace/reader.h"
 #include "trace/std.h"
@@ -18,6 +20,13 @@ int cli_fail(const char *command, const struct rb_error *e);
 // "railbird COMMAND: option: ..." and RB_EXIT_USAGE; for getopt's own complaints as well.
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// What getopt_long returned for something it did not like (':' or '?').
+int cli_bad_option(const char *command, int c, char **argv);
+int cli_unknown_engine(const char *command, const char *name);
+
+// Prints one JSON object and a newline on stdout and frees it.
+int cli_print_json(json_t *object, struct rb_error *e);
+
 // Numbers as people write them: 100000000, 1e8, 100M, 64k. False if not a whole number in [low, high].
 bool cli_whole(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 // A share: 0.03 or 3%. False if not in [0, 1].
@@ -33,8 +42,11 @@ void cli_progress_start(struct cli_progress *p, const char *label);
 void cli_progress_step(void *progress, uint64_t done, uint64_t total); // an rb_progress_fn
 void cli_progress_end(struct cli_progress *p);
 
+// What an import met, a line each on stderr.
+void cli_say_notes(const char *command, const char *path, const struct rb_std_notes *notes);
+
 // Opens a trace of either kind: .rbt directly, STD text by importing it into an unnamed temporary file.
-// `notes` is zero for .rbt. Prints what the import has to say, prefixed with the command.
+// What the import or a recovered file has to say goes to stderr, prefixed with the command.
 int cli_open_trace(const char *command, const char *path, bool lenient, struct rb_reader *r,
                    struct rb_error *e);
 

@@ -3,9 +3,10 @@
 //   63      many: the cell holds a list instead of this entry (access history only)
 //   62      write
 //   47..32  slot of the thread (RB_MAX_THREADS below 2^16)
-//   31..0   local time, from 1; the whole word is 0 for "nothing recorded"
-// A local time that would pass 2^32 - 1 stays there and the thread stops recording: a clock entry of
-// 2^32 - 1 then covers everything of that thread, so races can be missed but none invented.
+//   31..0   local time, from 1, below 2^31 (so that clocks compare as signed SIMD lanes); the whole word is 0
+//           for "nothing recorded"
+// A local time that would pass 2^31 - 1 stays there and the thread stops recording: a clock entry of
+// 2^31 - 1 then covers everything of that thread, so races can be missed but none invented.
 #ifndef RB_CLOCK_EPOCH_H
 #define RB_CLOCK_EPOCH_H
 
@@ -15,7 +16,7 @@ typedef uint64_t rb_epoch;
 
 #define RB_EPOCH_MANY     (UINT64_C(1) << 63)
 #define RB_EPOCH_WRITE    (UINT64_C(1) << 62)
-#define RB_EPOCH_TIME_MAX UINT32_MAX
+#define RB_EPOCH_TIME_MAX INT32_MAX
 
 RB_INLINE rb_epoch rb_epoch_make(uint32_t slot, uint32_t time, bool write)
 {

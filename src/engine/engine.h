@@ -4,8 +4,9 @@
 //   - thread operations from that thread (the lab: from its one thread),
 //   - operations on a sync object with that object's lock held,
 //   - operations on a cell with that cell's lock held.
-// Memory comes from the arena handed in; when it is out, an operation does what keeps the order conservative
-// (an edge too many, an access unrecorded; never an edge too few) and counts it in `starved`.
+// Memory comes from the arena handed in. When it is out for an access, the access goes unrecorded; when it is
+// out for an edge, the engine goes blind (records and reports nothing from then on), because an edge too few
+// would be a false report. Both are counted in `starved`.
 //
 // How the pieces relate (docs/engines.md has the proofs):
 //   epoch      e_t, the number under which thread t's sampled accesses are recorded now; grows at releases
@@ -33,6 +34,7 @@ struct rb_engine {
     const struct rb_engine_ops *ops;
     struct rb_arena *arena;
     uint32_t width; // slots in use: clocks made from now on have room for this many
+    bool blind;     // an edge was lost: no access is checked any more
 };
 
 struct rb_thread {
@@ -48,6 +50,7 @@ struct rb_thread {
         struct rb_olist *list;     // so: without t's own component
     };
     struct rb_fresh *fresh; // su, so: U_t
+    uint64_t changes;       // so: U_t[t], kept here and not in `fresh`
     struct rb_engine_counters count;
 };
 
@@ -75,6 +78,13 @@ struct rb_sync {
 };
 
 #define RB_NO_SLOT UINT32_MAX
+
+static inline bool rb_engine_go_blind(struct rb_engine *e, struct rb_thread *t)
+{
+    t->count.starved++;
+    e->blind = true;
+    return false;
+}
 
 // The earlier side of a race.
 struct rb_partner {
@@ -106,6 +116,7 @@ struct rb_engine_ops {
     // Checks the access against the cell and, with `record`, puts it in. Race: partner->epoch is not 0.
     void (*access)(struct rb_engine *, struct rb_thread *, struct rb_cell *, struct rb_access, bool record,
                    struct rb_partner *);
+    void (*cell_clear)(struct rb_engine *, struct rb_cell *);
 };
 
 extern const struct rb_engine_ops rb_djit, rb_fasttrack, rb_st, rb_su, rb_so;

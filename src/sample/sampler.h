@@ -8,6 +8,7 @@
 #ifndef RB_SAMPLE_SAMPLER_H
 #define RB_SAMPLE_SAMPLER_H
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "base/types.h"
@@ -36,7 +37,18 @@ struct rb_sampler {
     struct rb_sampler_world world;
     struct rb_rng rng;
     bool by_location; // wanted functions, got locations
-    void *state;
+    struct rb_arena arena;
+    union { // of the policy that runs
+        struct {
+            double scale; // 1 / ln(1 - p), for gaps
+        } random;
+        struct {
+            uint64_t left; // accesses of the current sampling period still to take
+            double scale;
+        } pacer;
+        struct rb_regions *regions;
+        uint64_t *chosen; // static: a bit a location
+    };
 };
 
 #define RB_GAP_END UINT64_MAX
@@ -45,9 +57,10 @@ struct rb_sampler_ops {
     const char *name;
     const char *parameters; // "", ":P", ":EPS,DELTA", ":P[,LENGTH]"
     const char *help;
-    bool wants_functions, windows; // windows: RPT, driven by the replay
+    bool takes_all;       // the gap is always 0
+    bool wants_functions; // decides by enter and exit
+    bool windows;         // RPT, driven by the replay
     int (*start)(struct rb_sampler *s); // negative errno when memory is out; may be NULL
-    void (*stop)(struct rb_sampler *s); // may be NULL
     // gap policies: accesses to pass over before the next TAKE, from here on; `between` says whether those
     // passed over are to be PASSed or CHECKed
     uint64_t (*gap)(struct rb_sampler *s);
@@ -60,7 +73,7 @@ struct rb_sampler_ops {
 
 extern const struct rb_sampler_ops *const rb_samplers[]; // NULL at the end
 
-// Parses "name:parameters". Errors name what is known and the nearest name.
+// Parses "name:parameters". An error says what is known.
 int rb_sampler_parse(const char *text, struct rb_sampler_spec *spec, struct rb_error *e);
 int rb_sampler_start(struct rb_sampler *s, const struct rb_sampler_spec *spec,
                      const struct rb_sampler_world *world, uint64_t seed);

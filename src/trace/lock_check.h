@@ -19,6 +19,9 @@ enum rb_lock_verdict {
     RB_LOCK_OVERLAP    // acquire of a lock that another thread holds
 };
 
+// What a thread does wrong, for messages: "releases a lock that nobody holds". NULL for verdicts in order.
+extern const char *const rb_lock_misuse[];
+
 // Applies an ACQUIRE or RELEASE. A verdict of misuse leaves the state as a lenient reader wants it: an
 // unmatched release changes nothing, an overlapping acquire takes the lock over.
 static inline enum rb_lock_verdict rb_lock_apply(struct rb_lock_state *s, enum rb_op op, uint32_t thread)
@@ -44,5 +47,27 @@ static inline enum rb_lock_verdict rb_lock_apply(struct rb_lock_state *s, enum r
     s->owner = 0;
     return RB_LOCK_OUTER;
 }
+
+// The same for lock numbers that are not dense, and for read-locks: each (lock, thread) that ever read-locked
+// has its depth. Zero is an empty table. Memory grows with the distinct locks and (lock, reader) pairs; when
+// it runs out, `out_of_memory` is set and verdicts are RB_LOCK_INNER from then on.
+struct rb_lock_slot {
+    uint64_t lock;
+    uint32_t reader;            // thread + 1; 0: the entry of the writer
+    struct rb_lock_state state; // of a reader: depth only
+    bool taken;
+};
+
+struct rb_lock_table {
+    struct rb_lock_slot *slots;
+    uint64_t capacity, count; // capacity is a power of two or 0
+    bool out_of_memory;
+};
+
+// Applies an ACQUIRE, RELEASE, RD_ACQ or RD_REL. Readers and writers are not checked against each other; a
+// read-release without a read-acquire by the same thread is RB_LOCK_NOT_HELD.
+enum rb_lock_verdict rb_lock_table_apply(struct rb_lock_table *t, enum rb_op op, uint32_t thread,
+                                         uint64_t lock);
+void rb_lock_table_free(struct rb_lock_table *t);
 
 #endif

@@ -2,7 +2,8 @@
 //
 // Every page is checked (checksum, count, and that each record's thread, location and access target exist)
 // before its records are handed out; what comes out may be used as an index without another test, except the
-// targets of non-access events, which rb_reader_target_ok() checks. Reads go through pread with a buffer of
+// targets of non-access events, which rb_reader_target_ok() checks. (rb_reader_records_at_use leaves records
+// to the caller.) Reads go through pread with a buffer of
 // its own, so a file that shrinks meanwhile is an error and not a SIGBUS, and memory does not grow with the
 // trace. Tool side.
 #ifndef RB_TRACE_READER_H
@@ -17,6 +18,8 @@ struct rb_names {
     uint64_t *offset;  // of name i in `bytes`
 };
 
+#define RB_READER_PAGES 64u // of the buffer
+
 struct rb_reader {
     const char *path; // as the user gave it, for messages
     int fd;
@@ -24,11 +27,13 @@ struct rb_reader {
     struct rb_layout layout;
     uint32_t per_page;   // records of a full page
     uint64_t pages;      // data pages in the file
+    uint64_t tables_at;  // offset behind the last page
     bool recovered;      // the writer did not finish: header rebuilt from the pages
     uint64_t lost_bytes; // behind the last good page of a recovered file
 
     uint32_t *alias; // fork/join target -> thread it means; NULL without aliases
 
+    bool records_at_use;   // pages are checked, their records are not: see rb_reader_records_at_use
     unsigned char *buffer; // pages [buffer_first, buffer_first + buffer_count), checked
     uint64_t buffer_first;
     uint32_t buffer_count;
@@ -47,13 +52,18 @@ struct rb_page {
 
 // Opens a regular file that starts with the magic. `path` must stay valid. 0 or a negative errno with `e`.
 int rb_reader_open(struct rb_reader *r, const char *path, struct rb_error *e);
-// The same for a descriptor the caller hands over (closed by rb_reader_close).
+// The same for a descriptor the caller hands over: closed by rb_reader_close, or at once on failure.
 int rb_reader_open_fd(struct rb_reader *r, int fd, const char *path, struct rb_error *e);
 void rb_reader_close(struct rb_reader *r);
 
-// Page number `index` (from 0), read ahead by up to `ahead` pages more. 0 or a negative errno with `e`.
+// Page number `index` (from 0), read ahead by up to `ahead` pages more. What it points to is good until the
+// next call that reads. 0 or a negative errno with `e`.
 int rb_reader_page(struct rb_reader *r, uint64_t index, uint32_t ahead, struct rb_page *page,
                    struct rb_error *e);
+
+// With `on`, pages are handed out once their checksums and counts are right, and the caller looks at each
+// record it uses (rb_event_ok): the replay, which uses few. Off at first.
+void rb_reader_records_at_use(struct rb_reader *r, bool on);
 
 // One event by number.
 int rb_reader_event(struct rb_reader *r, uint64_t number, struct rb_event *event, struct rb_error *e);
@@ -63,11 +73,18 @@ static inline uint64_t rb_reader_count(const struct rb_reader *r, enum rbt_table
     return r->header.table[table].count;
 }
 
-// Is the target of this non-access event in its table?
+// Does the kind exist, and is the target in its table?
 static inline bool rb_reader_target_ok(const struct rb_reader *r, const struct rb_event *event)
 {
     const struct rb_op_info *info = &rb_op_info[event->op];
     return info->text && event->target < r->header.table[rb_table_of_space[info->space]].count;
+}
+
+// Do its kind, thread, location and target exist?
+RB_INLINE bool rb_event_ok(const struct rb_reader *r, const struct rb_event *event)
+{
+    return event->thread < r->header.table[RBT_THREADS].count &&
+           event->location < r->header.table[RBT_LOCATIONS].count && rb_reader_target_ok(r, event);
 }
 
 // The thread a fork or join means.

@@ -14,16 +14,29 @@
 struct rb_writer {
     const char *path;
     int fd;
+    bool by_name; // the writer opened `path` itself, and removes it when it gives up
+    bool failed;
+    int status; // of the first failure
+    struct rb_error *error;
+
     struct rbt_header header;
     struct rb_layout layout;
-    uint64_t page[RBT_PAGE_BYTES / 8];
-    uint32_t used, per_page;
-    uint64_t pages;
-    unsigned char *out; // finished pages waiting for one write
+    uint64_t target_over; // bits that have no room in the layout
+    uint32_t thread_over, location_over;
+    uint64_t *page;          // the page being filled, in `out` behind the waiting ones
+    uint32_t used, per_page; // records
+    uint64_t pages;          // complete ones, waiting ones included
+    unsigned char *out;      // finished pages waiting for one write
     uint32_t out_pages;
-    uint64_t held; // mutexes held at the moment, for h
-    struct rb_error *error;
-    bool failed;
+    uint64_t held; // locks held at the moment, for h
+
+    // What the events need of the tables: largest number + 1.
+    uint32_t threads_seen, locations_seen;
+    uint64_t targets_seen[RB_OPS];
+
+    void *names[RBT_TABLES]; // copies, padded to 8
+    bool table_set[RBT_TABLES];
+    uint32_t *aliases;
 };
 
 // Counts the caller expects, to choose the layout; 0 means "unknown".
@@ -31,24 +44,28 @@ struct rb_writer_hint {
     uint64_t targets, threads, locations;
 };
 
-// `path` is created or truncated; with `fd` >= 0 that descriptor is used instead (and owned).
+// `path` is created or truncated and must stay valid, as must `e`; with `fd` >= 0 (a regular file or memfd,
+// open for reading and writing) that descriptor is used instead, and owned.
 int rb_writer_open(struct rb_writer *w, const char *path, int fd, const struct rb_writer_hint *hint,
                    struct rb_error *e);
 
-// Appends an event. Failures are remembered and returned by rb_writer_finish; `outermost` says for ACQUIRE
-// and RELEASE whether the lock really changed hands (not a re-entrant inner one).
+// Appends an event. Failures are remembered and returned by rb_writer_finish; `outermost` says for ACQUIRE,
+// RELEASE, RD_ACQ and RD_REL whether the lock really changed hands (not a re-entrant inner one).
 void rb_writer_put(struct rb_writer *w, const struct rb_event *event, bool outermost);
 
-// Sets a table: `count` entries, with names (each LEB128 length + bytes, as in the file) or without (NULL).
+// Sets a table: `count` entries, with names (each LEB128 length + bytes, as in the file; copied) or without
+// (NULL). A table never set has no names and as many entries as the events used.
 void rb_writer_table(struct rb_writer *w, enum rbt_table table, uint64_t count, const void *names,
                      uint64_t bytes);
+// Pairs (name seen in fork/join, thread it means); copied.
 void rb_writer_aliases(struct rb_writer *w, const uint32_t *pairs, uint64_t count);
 
-// Writes what is left, the tables given so far and the final header. The descriptor stays open for a caller
-// that passed one (to be read back), else it is closed. 0 or a negative errno with the error of open.
+// Writes what is left, the tables given so far and the final header. On success the descriptor stays open
+// for a caller that passed one (to be read back), else it is closed. On failure (negative errno, with the
+// error given to open) everything is given up as by rb_writer_abandon.
 int rb_writer_finish(struct rb_writer *w, uint64_t threads_run, uint32_t flags);
 
-// Gives up: closes, and removes the file if the writer created it by name.
+// Gives up: closes, and removes the file if the writer created it by name. Harmless after finish.
 void rb_writer_abandon(struct rb_writer *w);
 
 #endif

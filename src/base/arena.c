@@ -1,0 +1,120 @@
+#include "base/arena.h"
+
+#include <sys/mman.h>
+
+#define LINE         64u
+#define REGION_BYTES ((size_t)1 << 20)
+
+void rb_arena_init(struct rb_arena *a, size_t limit)
+{
+    *a = (struct rb_arena){.limit = limit};
+}
+
+void rb_arena_destroy(struct rb_arena *a)
+{
+    struct rb_arena_region *r = a->regions;
+
+    while (r) {
+        struct rb_arena_region *next = r->next;
+        munmap(r, r->bytes);
+        r = next;
+    }
+    rb_arena_init(a, a->limit);
+}
+
+// Maps a region with room for `bytes` behind its head; NULL beyond the limit.
+static char *map_region(struct rb_arena *a, size_t bytes)
+{
+    const size_t total = (bytes + LINE + 4095) & ~(size_t)4095;
+    struct rb_arena_region *r;
+
+    if (total < bytes || total > a->limit - a->mapped)
+        return NULL;
+    r = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (r == MAP_FAILED)
+        return NULL;
+    r->next = a->regions;
+    r->bytes = total;
+    a->regions = r;
+    a->mapped += total;
+    return (char *)r + LINE;
+}
+
+// Smallest power of two that is at least `lines`, as an exponent.
+static unsigned large_class(size_t lines)
+{
+    return 64u - (unsigned)__builtin_clzll(lines - 1);
+}
+
+static RB_NOINLINE void *alloc_large(struct rb_arena *a, size_t lines)
+{
+    const unsigned class = large_class(lines);
+
+    if (class >= RB_ARENA_LARGE)
+        return NULL;
+    struct rb_arena_free *f = a->free_large[class];
+    if (f) {
+        a->free_large[class] = f->next;
+        return f;
+    }
+    return map_region(a, (size_t)LINE << class);
+}
+
+static RB_NOINLINE void *alloc_region(struct rb_arena *a, size_t lines)
+{
+    size_t room = REGION_BYTES - LINE;
+    char *start;
+
+    if (REGION_BYTES > a->limit - a->mapped)
+        room = lines * LINE;
+    start = map_region(a, room);
+    if (!start)
+        return NULL;
+    a->bump = start + lines * LINE;
+    a->bump_end = start + room / LINE * LINE;
+    return start;
+}
+
+void *rb_arena_alloc(struct rb_arena *a, size_t bytes)
+{
+    const size_t lines = (bytes + LINE - 1) / LINE;
+
+    if (RB_UNLIKELY(lines > RB_ARENA_SMALL))
+        return alloc_large(a, lines);
+    struct rb_arena_free *f = a->free[lines];
+    if (f) {
+        a->free[lines] = f->next;
+        return f;
+    }
+    if ((size_t)(a->bump_end - a->bump) >= lines * LINE) {
+        void *block = a->bump;
+        a->bump += lines * LINE;
+        return block;
+    }
+    return alloc_region(a, lines);
+}
+
+void *rb_arena_zalloc(struct rb_arena *a, size_t bytes)
+{
+    const size_t lines = (bytes + LINE - 1) / LINE;
+
+    if (lines > RB_ARENA_SMALL && large_class(lines) < RB_ARENA_LARGE && !a->free_large[large_class(lines)])
+        return alloc_large(a, lines);
+    uint64_t *block = rb_arena_alloc(a, bytes);
+    for (size_t i = 0; block && i < lines * (LINE / 8); i++)
+        block[i] = 0;
+    return block;
+}
+
+void rb_arena_free(struct rb_arena *a, void *block, size_t bytes)
+{
+    const size_t lines = (bytes + LINE - 1) / LINE;
+    struct rb_arena_free *f = block;
+    struct rb_arena_free **list;
+
+    if (!block)
+        return;
+    list = lines > RB_ARENA_SMALL ? &a->free_large[large_class(lines)] : &a->free[lines];
+    f->next = *list;
+    *list = f;
+}

@@ -1,0 +1,42 @@
+// Memory for engines, inside other people's programs and in the lab alike: straight from mmap, bounded, with
+// free lists by size. Nothing is given back before rb_arena_destroy; what is freed is used again, last in
+// first out, while it is still in the cache. Not thread-safe: one arena a lock, or one a thread.
+//
+// Invariant: mapped <= limit. Every block is aligned to 64 bytes and has its size rounded up to a multiple of 64
+// (a power of two above 64 KiB).
+#ifndef RB_BASE_ARENA_H
+#define RB_BASE_ARENA_H
+
+#include "base/types.h"
+
+#define RB_ARENA_SMALL 1024 // 64-byte lines: a class for each size up to 64 KiB,
+#define RB_ARENA_LARGE 48   // then one for each power of two, each block a mapping of its own
+
+struct rb_arena_free {
+    struct rb_arena_free *next;
+};
+
+struct rb_arena_region {
+    struct rb_arena_region *next;
+    size_t bytes;
+};
+
+struct rb_arena {
+    size_t limit;  // bytes that may be mapped
+    size_t mapped; // bytes that are
+    char *bump, *bump_end;
+    struct rb_arena_region *regions;
+    struct rb_arena_free *free[RB_ARENA_SMALL + 1];
+    struct rb_arena_free *free_large[RB_ARENA_LARGE];
+};
+
+void rb_arena_init(struct rb_arena *a, size_t limit);
+void rb_arena_destroy(struct rb_arena *a);
+// Uninitialised memory (what was freed comes back dirty), or NULL when the limit is reached.
+void *rb_arena_alloc(struct rb_arena *a, size_t bytes);
+// The same, zeroed; large blocks fresh from the system are not touched for it.
+void *rb_arena_zalloc(struct rb_arena *a, size_t bytes);
+// `bytes` as given to rb_arena_alloc.
+void rb_arena_free(struct rb_arena *a, void *block, size_t bytes);
+
+#endif

@@ -1,0 +1,224 @@
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+
+int cli_fail(const char *command, const struct rb_error *e)
+{
+    fprintf(stderr, "railbird %s: %s\n", command, e->text);
+    return e->fault == RB_FAULT_INTERNAL ? RB_EXIT_INTERNAL : RB_EXIT_USAGE;
+}
+
+int cli_usage(const char *command, const char *format, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "railbird %s: ", command);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, " (railbird %s -h shows the options)\n", command);
+    return RB_EXIT_USAGE;
+}
+
+int cli_bad_option(const char *command, int c, char **argv)
+{
+    return cli_usage(command, c == ':' ? "%s needs a value" : "%s is not an option", argv[optind - 1]);
+}
+
+int cli_unknown_engine(const char *command, const char *name)
+{
+    char known[128];
+    size_t used = 0;
+
+    for (int i = 0; rb_engines[i]; i++)
+        used += (size_t)snprintf(known + used, sizeof(known) - used, " %s", rb_engines[i]->name);
+    return cli_usage(command, "engine '%s' is not known; expected one of:%s", name, known);
+}
+
+int cli_print_json(json_t *object, struct rb_error *e)
+{
+    if (!object || json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10)) < 0 ||
+        putchar('\n') == EOF || fflush(stdout) == EOF) {
+        json_decref(object);
+        return rb_internal(e, "cannot write JSON: %m");
+    }
+    json_decref(object);
+    return 0;
+}
+
+bool cli_whole(const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+    char *end;
+    double v;
+
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (errno || *end) {
+        v = strtod(text, &end);
+        if (*end == 'k' || *end == 'K')
+            v *= 1e3, end++;
+        else if (*end == 'M')
+            v *= 1e6, end++;
+        else if (*end == 'G')
+            v *= 1e9, end++;
+        if (*end || !(v >= 0 && v < 1.8e19) || v != floor(v))
+            return false;
+        *value = (uint64_t)v;
+    }
+    return *value >= low && *value <= high;
+}
+
+bool cli_share(const char *text, double *value)
+{
+    char *end;
+
+    *value = strtod(text, &end);
+    if (end == text)
+        return false;
+    if (*end == '%') {
+        *value /= 100;
+        end++;
+    }
+    return *end == 0 && *value >= 0 && *value <= 1;
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void cli_progress_start(struct cli_progress *p, const char *label)
+{
+    *p = (struct cli_progress){.label = label, .on = isatty(STDERR_FILENO), .started = now()};
+}
+
+void cli_progress_step(void *progress, uint64_t done, uint64_t total)
+{
+    struct cli_progress *p = progress;
+    const double t = now(), share = total ? (double)done / (double)total : 1;
+
+    if (!p->on || t - p->shown < 0.2)
+        return;
+    p->shown = t;
+    fprintf(stderr, "\r\033[K%s: %3.0f %%", p->label, 100 * share);
+    if (share > 0.02)
+        fprintf(stderr, ", %.0f s left", (t - p->started) * (1 - share) / share);
+    fflush(stderr);
+}
+
+void cli_progress_end(struct cli_progress *p)
+{
+    if (p->on && p->shown > 0)
+        fputs("\r\033[K", stderr);
+    p->on = false;
+}
+
+// ---------------------------------------------------------------------------------------------- traces
+
+// An unnamed file for the imported form: it goes when it is closed, also when we are killed.
+static int temporary(struct rb_error *e)
+{
+    const char *dir = getenv("TMPDIR");
+    char name[512];
+    int fd;
+
+    if (!dir || !*dir)
+        dir = "/tmp";
+    fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    if (snprintf(name, sizeof(name), "%s/railbird-XXXXXX", dir) >= (int)sizeof(name))
+        return rb_bad_input(e, "TMPDIR is longer than %zu characters", sizeof(name));
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd < 0)
+        return rb_bad_input(e, "%s: cannot make a temporary file: %m; set TMPDIR to a writable folder", dir);
+    unlink(name);
+    return fd;
+}
+
+void cli_say_notes(const char *command, const char *path, const struct rb_std_notes *n)
+{
+    if (n->aliased)
+        fprintf(stderr,
+                "railbird %s: %s: %" PRIu64 " fork/join targets name no thread; taken for T + the name (%s)\n",
+                command, path, n->aliased, n->alias_example);
+    if (n->marks)
+        fprintf(stderr, "railbird %s: %s: %" PRIu64 " events without meaning for races kept as marks\n", command,
+                path, n->marks);
+    if (n->unmatched_release)
+        fprintf(stderr,
+                "railbird %s: %s: %" PRIu64 " releases without a matching acquire taken as plain releases\n",
+                command, path, n->unmatched_release);
+    if (n->overlapping_acquire)
+        fprintf(stderr, "railbird %s: %s: %" PRIu64 " acquires of a lock held elsewhere accepted\n", command,
+                path, n->overlapping_acquire);
+}
+
+static int open_text(const char *command, const char *path, bool lenient, struct rb_reader *r,
+                     struct rb_error *e)
+{
+    struct rb_std_notes notes = {0};
+    struct rb_writer w;
+    const int fd = temporary(e);
+    int status;
+
+    if (fd < 0)
+        return -1;
+    status = rb_writer_open(&w, path, fd, NULL, e);
+    if (status == 0)
+        status = rb_std_import(path, &w, lenient, &notes, e);
+    if (status < 0) {
+        close(fd);
+        return status;
+    }
+    cli_say_notes(command, path, &notes);
+    return rb_reader_open_fd(r, fd, path, e);
+}
+
+// Does the file begin with our magic? Errors are left to whoever opens it next.
+static bool is_rbt(const char *path)
+{
+    char magic[8];
+    struct stat st;
+    bool yes = false;
+    const int fd = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (fd >= 0) {
+        yes = read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
+              !memcmp(magic, RBT_MAGIC, sizeof(magic));
+        close(fd);
+    }
+    return yes;
+}
+
+int cli_open_trace(const char *command, const char *path, bool lenient, struct rb_reader *r,
+                   struct rb_error *e)
+{
+    const size_t n = strlen(path);
+
+    if (!is_rbt(path) && !(n > 4 && !strcmp(path + n - 4, ".rbt")))
+        return open_text(command, path, lenient, r, e);
+    const int status = rb_reader_open(r, path, e);
+    if (status == 0 && r->recovered)
+        fprintf(stderr,
+                "railbird %s: %s: the writer did not finish; %" PRIu64 " events recovered, %" PRIu64
+                " bytes behind them not readable\n",
+                command, path, r->header.events, r->lost_bytes);
+    return status;
+}

@@ -1,0 +1,20 @@
+#include "engine/engine.h"
+
+const struct rb_engine_ops *const rb_engines[] = {&rb_djit, &rb_fasttrack, &rb_st, &rb_su, &rb_so, NULL};
+
+static bool same(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+const struct rb_engine_ops *rb_engine_find(const char *name)
+{
+    for (int i = 0; rb_engines[i]; i++)
+        if (same(rb_engines[i]->name, name))
+            return rb_engines[i];
+    return NULL;
+}

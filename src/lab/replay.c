@@ -1,0 +1,368 @@
+// The pass over a trace: sorts the events of a page into classes by their top bits, lets a gap sampler choose
+// among the accesses, and walks what is left: synchronisation, and the accesses the sampler wants. The others
+// are never looked at, so their records are checked (thread, location, target) only when used.
+#include "lab/replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+
+#include "engine/where.h"
+#include "lab/replay_state.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#define MASK_WORDS     8u // 64 events each; a page has at most 510
+#define PREFETCH_AHEAD 12u
+#define READ_AHEAD     63u
+#define PROGRESS_PAGES 16384u
+
+// ------------------------------------------------------------------------------------------------ warnings
+
+static const char *csv_name(const struct rb_reader *r, enum rbt_table table, uint64_t id, FILE *out)
+{
+    char scratch[32];
+    const char *name = rb_reader_name(r, table, id, scratch);
+    bool quote = false;
+
+    for (const char *c = name; *c; c++)
+        quote |= *c == ',' || *c == '"' || *c == '\r';
+    if (!quote) {
+        fputs(name, out);
+        return name;
+    }
+    putc('"', out);
+    for (const char *c = name; *c; c++) {
+        if (*c == '"')
+            putc('"', out);
+        putc(*c, out);
+    }
+    putc('"', out);
+    return name;
+}
+
+static void write_csv(struct rb_state *s, const struct rb_event *e, uint64_t index,
+                      const struct rb_partner *p)
+{
+    FILE *out = s->options->races;
+    const struct rb_reader *r = s->reader;
+
+    fprintf(out, "%" PRIu64 ",%" PRIu64 ",", rb_where_index(p->where), index);
+    csv_name(r, RBT_VARIABLES, e->target, out);
+    putc(',', out);
+    csv_name(r, RBT_THREADS, rb_epoch_slot(p->epoch), out);
+    putc(',', out);
+    csv_name(r, RBT_THREADS, e->thread, out);
+    fprintf(out, ",%s,%s,", rb_epoch_is_write(p->epoch) ? "w" : "r", rb_op_info[e->op].text);
+    csv_name(r, RBT_LOCATIONS, rb_where_location(p->where), out);
+    putc(',', out);
+    csv_name(r, RBT_LOCATIONS, e->location, out);
+    putc('\n', out);
+}
+
+static RB_NOINLINE void warn(struct rb_state *s, const struct rb_event *e, uint64_t index,
+                             const struct rb_partner *p)
+{
+    s->result->warnings++;
+    if (!rb_pair_add(&s->result->static_races, rb_where_location(p->where), e->location) ||
+        !rb_pair_add(&s->result->racy_variables, e->target, e->target))
+        s->failed = true;
+    if (s->options->races)
+        write_csv(s, e, index, p);
+}
+
+// ---------------------------------------------------------------------------------------------- the stream
+
+// One bit a record of a page.
+struct mask {
+    uint64_t bits[MASK_WORDS];
+};
+
+// What a page holds, by class of event.
+struct classes {
+    struct mask access, order, quiet; // order: synchronisation, fork, join; quiet: functions, marks
+};
+
+// The classes of 8 records from their top two bits, into three bytes.
+RB_INLINE void classify8(const uint64_t *words, unsigned stride, unsigned *other, unsigned *quiet)
+{
+    *other = *quiet = 0;
+#if defined(__SSE2__)
+    if (stride == 1) {
+        for (unsigned k = 0; k < 8; k += 2) {
+            const __m128i w = _mm_loadu_si128((const __m128i *)(const void *)(words + k));
+            *other |= (unsigned)_mm_movemask_pd(_mm_castsi128_pd(w)) << k;
+            *quiet |= (unsigned)_mm_movemask_pd(_mm_castsi128_pd(_mm_slli_epi64(w, 1))) << k;
+        }
+        *quiet &= *other;
+        return;
+    }
+#endif
+    for (unsigned k = 0; k < 8; k++) {
+        *other |= (unsigned)(words[k * stride] >> 63) << k;
+        *quiet |= (unsigned)(words[k * stride] >> 62 == 3) << k;
+    }
+}
+
+// Records [from, to). Pages have room for a multiple of 8 records but for the last 6 (or 7) of a full one.
+static void classify(const uint64_t *words, uint32_t from, uint32_t to, unsigned stride, struct classes *c)
+{
+    unsigned other, quiet;
+
+    for (uint32_t w = 0; w < MASK_WORDS; w++) {
+        uint64_t range = ~UINT64_C(0), others = 0, quiets = 0;
+        for (uint32_t i = w * 64; i < to && i < w * 64 + 64; i += 8) {
+            if (i + 8 <= to) {
+                classify8(words + (size_t)i * stride, stride, &other, &quiet);
+            } else {
+                other = quiet = 0;
+                for (uint32_t k = i; k < to; k++) {
+                    other |= (unsigned)(words[k * stride] >> 63) << (k - i);
+                    quiet |= (unsigned)(words[k * stride] >> 62 == 3) << (k - i);
+                }
+            }
+            others |= (uint64_t)other << (i % 64);
+            quiets |= (uint64_t)quiet << (i % 64);
+        }
+        if (from > w * 64)
+            range = from >= w * 64 + 64 ? 0 : range << (from % 64);
+        if (to < w * 64 + 64)
+            range &= to <= w * 64 ? 0 : ~UINT64_C(0) >> (64 - to % 64);
+        c->access.bits[w] = range & ~others;
+        c->order.bits[w] = range & others & ~quiets;
+        c->quiet.bits[w] = range & quiets;
+    }
+}
+
+// Position of the n-th set bit (from 0) of x, which has more than n.
+RB_INLINE unsigned select64(uint64_t x, uint64_t n)
+{
+    while (n--)
+        x &= x - 1;
+    return (unsigned)__builtin_ctzll(x);
+}
+
+struct feed {
+    struct rb_state *s;
+    const uint64_t *words;
+    uint64_t first;
+    uint32_t end;
+};
+
+RB_INLINE struct rb_event event_at(const struct feed *f, uint32_t i, bool wide)
+{
+    return rb_unpack(&f->s->reader->layout, f->words + (wide ? 2u * i : i), wide);
+}
+
+RB_INLINE void prefetch_cell(const struct feed *f, uint32_t i, bool wide)
+{
+    __builtin_prefetch(&f->s->cells[event_at(f, i, wide).target], 1);
+}
+
+// The accesses of this page that a gap sampler takes: as many as the gaps reach. Their cells are asked for
+// now and used later.
+RB_INLINE void draw_gaps(const struct feed *f, const struct mask *accesses, struct mask *taken, bool wide)
+{
+    struct rb_state *s = f->s;
+
+    for (uint32_t w = 0; w < MASK_WORDS; w++) {
+        uint64_t left = accesses->bits[w], chosen = 0, count;
+        while (s->gap < (count = (uint64_t)__builtin_popcountll(left))) {
+            const unsigned at = select64(left, s->gap);
+            chosen |= UINT64_C(1) << at;
+            prefetch_cell(f, w * 64 + at, wide);
+            left &= at == 63 ? 0 : ~UINT64_C(0) << (at + 1);
+            s->gap = s->sampler.ops->gap(&s->sampler);
+        }
+        if (s->gap != RB_GAP_END)
+            s->gap -= count;
+        taken->bits[w] = chosen;
+    }
+}
+
+static RB_NOINLINE int bad_record(const struct feed *f, uint32_t i)
+{
+    struct rb_event event;
+
+    // The reader's own check finds the same fault and words it.
+    rb_reader_records_at_use(f->s->reader, false);
+    if (rb_reader_event(f->s->reader, f->first + i, &event, f->s->error) < 0)
+        return -EINVAL;
+    return rb_bad_input(f->s->error, "%s: event %" PRIu64 ": its target is in no table", f->s->reader->path,
+                        f->first + i);
+}
+
+// An access; a negative errno only if the record is bad.
+RB_INLINE int access_at(const struct feed *f, uint32_t i, bool record, bool wide, bool windowed)
+{
+    struct rb_state *s = f->s;
+    const struct rb_event e = event_at(f, i, wide);
+    struct rb_partner partner;
+
+    if (RB_UNLIKELY(e.op > RB_WRITE || e.target >= s->limit[RB_READ] || e.thread >= s->thread_limit ||
+                    e.location >= s->location_limit))
+        return bad_record(f, i);
+    struct rb_cell *cell = windowed ? rb_state_new_cell(s, e.target) : &s->cells[e.target];
+    if (!record && !cell->write && !cell->read)
+        return 0;
+    struct rb_thread *t = rb_state_thread(s, e.thread);
+    if (RB_UNLIKELY(!t || !cell)) {
+        s->failed = true;
+        return 0;
+    }
+    s->engine.ops->access(&s->engine, t, cell,
+                          (struct rb_access){rb_where(f->first + i, e.location), e.op == RB_WRITE}, record,
+                          &partner);
+    s->result->sampled += record;
+    if (RB_UNLIKELY(partner.epoch))
+        warn(s, &e, f->first + i, &partner);
+    return 0;
+}
+
+RB_INLINE int other_at(const struct feed *f, uint32_t i, bool wide)
+{
+    const struct rb_event e = event_at(f, i, wide);
+
+    if (RB_UNLIKELY(e.target >= f->s->limit[e.op] || e.thread >= f->s->thread_limit))
+        return bad_record(f, i);
+    return rb_state_event(f->s, &e, f->first + i);
+}
+
+RB_INLINE int asked_at(const struct feed *f, uint32_t i, bool wide)
+{
+    struct rb_sampler *sampler = &f->s->sampler;
+    const struct rb_event e = event_at(f, i, wide);
+
+    if (RB_UNLIKELY(e.thread >= f->s->thread_limit || e.location >= f->s->location_limit))
+        return bad_record(f, i);
+    const enum rb_take take = sampler->ops->ask(sampler, e.thread, e.location);
+    return take == RB_PASS ? 0 : access_at(f, i, take == RB_TAKE, wide, false);
+}
+
+// How the sampler wants to be served; a compile-time constant in the loops below.
+enum manner { ALL, ALL_WINDOWED, GAPS, GAPS_CHECKED, ASKED };
+
+// Walks the events of a page that matter, in order.
+RB_INLINE int feed(const struct feed *f, uint32_t from, bool wide, enum manner manner)
+{
+    struct rb_state *s = f->s;
+    struct classes c;
+    struct mask taken;
+    uint64_t accesses = 0;
+    int status = 0;
+
+    classify(f->words, from, f->end, wide ? 2 : 1, &c);
+    if (manner == GAPS || manner == GAPS_CHECKED)
+        draw_gaps(f, &c.access, &taken, wide);
+    for (uint32_t w = 0; w < MASK_WORDS; w++) {
+        uint64_t work = c.order.bits[w];
+        work |= manner == GAPS ? taken.bits[w] : c.access.bits[w];
+        if (s->sampler.ops->enter)
+            work |= c.quiet.bits[w];
+        accesses += (uint64_t)__builtin_popcountll(c.access.bits[w]);
+        for (; work && status == 0; work &= work - 1) {
+            const unsigned at = (unsigned)__builtin_ctzll(work);
+            const uint32_t i = w * 64 + at;
+            if (manner == ALL && i + PREFETCH_AHEAD < f->end)
+                prefetch_cell(f, i + PREFETCH_AHEAD, wide);
+            if (!(c.access.bits[w] >> at & 1))
+                status = other_at(f, i, wide);
+            else if (manner == ASKED)
+                status = asked_at(f, i, wide);
+            else
+                status = access_at(f, i, manner != GAPS_CHECKED || (taken.bits[w] >> at & 1), wide,
+                                   manner == ALL_WINDOWED);
+        }
+    }
+    s->result->accesses += accesses;
+    if (RB_UNLIKELY(s->failed || s->engine.blind) && status == 0)
+        return rb_internal(s->error, "out of memory near event %" PRIu64 ": the clocks of %" PRIu32
+                                     " threads need about %" PRIu64 " MiB",
+                           f->first, s->thread_limit, (uint64_t)s->thread_limit * s->thread_limit >> 17);
+    return status;
+}
+
+RB_INLINE int feed_manner(const struct feed *f, uint32_t from, bool wide)
+{
+    const struct rb_sampler_ops *ops = f->s->sampler.ops;
+
+    if (ops->windows)
+        return feed(f, from, wide, ALL_WINDOWED);
+    if (ops->takes_all)
+        return feed(f, from, wide, ALL);
+    if (ops->gap)
+        return ops->between == RB_CHECK ? feed(f, from, wide, GAPS_CHECKED) : feed(f, from, wide, GAPS);
+    return feed(f, from, wide, ASKED);
+}
+
+int rb_state_feed(struct rb_state *s, const struct rb_page *page, uint32_t from, uint32_t to)
+{
+    const struct feed f = {s, page->words, page->first, to};
+
+    s->result->events_read += to - from;
+    if (s->reader->layout.record_bytes == 16)
+        return feed_manner(&f, from, true);
+    return feed_manner(&f, from, false);
+}
+
+// -------------------------------------------------------------------------------------------- the whole run
+
+static int whole_trace(struct rb_state *s)
+{
+    struct rb_reader *r = s->reader;
+    struct rb_page page;
+
+    if (s->sampler.ops->gap)
+        s->gap = s->sampler.ops->gap(&s->sampler);
+    for (uint64_t p = 0; p < r->pages; p++) {
+        int status = rb_reader_page(r, p, READ_AHEAD, &page, s->error);
+        if (status == 0)
+            status = rb_state_feed(s, &page, 0, page.count);
+        if (status < 0)
+            return status;
+        if (s->options->progress && p % PROGRESS_PAGES == 0)
+            s->options->progress(s->options->progress_context, page.first, r->header.events);
+    }
+    return 0;
+}
+
+static double seconds(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+int rb_replay(struct rb_reader *r, const struct rb_replay_options *o, struct rb_result *result,
+              struct rb_error *e)
+{
+    struct rb_state s = {.reader = r, .options = o, .result = result, .error = e};
+    const uint64_t bytes = r->bytes_read;
+    int status;
+
+    *result = (struct rb_result){0};
+    if (o->races && (status = rb_reader_load_names(r, e)) < 0)
+        return status;
+    const double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    status = rb_state_open(&s);
+    rb_reader_records_at_use(r, true);
+    if (status == 0)
+        status = s.sampler.ops->windows ? rb_windows_run(&s) : whole_trace(&s);
+    rb_reader_records_at_use(r, false);
+    rb_state_collect(&s);
+    result->seconds = seconds(CLOCK_MONOTONIC) - wall;
+    result->cpu_seconds = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    result->bytes_read = r->bytes_read - bytes;
+    result->regions_are_locations = s.sampler.by_location;
+    rb_state_close(&s);
+    return status;
+}
+
+void rb_result_free(struct rb_result *result)
+{
+    rb_pair_free(&result->static_races);
+    rb_pair_free(&result->racy_variables);
+}

@@ -1,0 +1,16 @@
+// RPT (Dynamic Race Detection with O(1) Samples, POPL 2023): a constant number of windows at random places,
+// each analysed alone with fresh metadata. The windows are the replay's business (lab/windows.c); inside one,
+// every access is taken.
+#include "sample/sampler.h"
+
+static uint64_t gap(struct rb_sampler *s)
+{
+    (void)s;
+    return 0;
+}
+
+const struct rb_sampler_ops rb_sample_rpt = {.name = "rpt",
+                                             .parameters = ":EPS,DELTA",
+                                             .help = "a constant number of windows, whatever the length",
+                                             .windows = true,
+                                             .gap = gap};
