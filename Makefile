@@ -1,35 +1,66 @@
 # Two words to know: `make demo` and `make test`. Both install what is missing (Debian packages, by name),
 # build, and run.
-#   make          build into build/            make bench     the tables of docs/performance.md
-#   make demo     a first look                 make install PREFIX=/usr/local
-#   make test     all tests, ~minutes          make test-long fuzzing and the long tier
-PACKAGES = build-essential cmake pkg-config clang libjansson-dev libcmocka-dev python3-minimal
+#   make            builds into build/          make bench      the tables of docs/performance.md (~20 minutes)
+#   make demo       a first look                make install    PREFIX=/usr/local
+#   make test       all tests, a few minutes    make test-long  fuzzing and the long tier
+PACKAGES = build-essential cmake pkg-config python3 clang libjansson-dev libcmocka-dev
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 BUILD ?= build
 
-.PHONY: all demo test test-long bench install deps clean format
-all: $(BUILD)/bin/railbird
+.PHONY: all build demo test test-long bench install deps clean format
+all: build
 
-# Asks nothing as root; else uses sudo; does nothing when all is there.
+# Asks nothing as root, uses sudo otherwise, and does nothing when all is there.
 deps:
 	@missing=; for p in $(PACKAGES); do \
-	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok' || missing="$$missing $$p"; done; \
+	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok' || missing="$$missing $$p"; \
+	done; \
 	if [ -n "$$missing" ]; then \
 	  echo "installing:$$missing"; \
-	  if [ $$(id -u) = 0 ]; then run=; else run=sudo; fi; \
-	  $$run apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$run apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	  [ "$$(id -u)" = 0 ] && run= || run=sudo; \
+	  $$run apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive $$run apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
 	fi
 
-$(BUILD)/bin/railbird: deps
+build: deps
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS)
+	@cmake --build $(BUILD) -j $(JOBS) | grep -v 'Built target' || true
+	@test -x $(BUILD)/bin/railbird
 
-install: all
-	cmake --install $(BUILD) --prefix $(PREFIX)
+demo: build
+	@examples/demo.sh $(BUILD)/bin/railbird
+
+# gcc, clang, and our own code under AddressSanitizer and UndefinedBehaviorSanitizer.
+test: build
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@cmake -S . -B build-clang -DCMAKE_C_COMPILER=clang >/dev/null
+	@cmake --build build-clang -j $(JOBS) | grep -v 'Built target' || true
+	@ctest --test-dir build-clang --output-on-failure -j $(JOBS)
+	@cmake -S . -B build-asan -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
+	@cmake --build build-asan -j $(JOBS) | grep -v 'Built target' || true
+	@RB_TEST_TRACES=1000 ctest --test-dir build-asan --output-on-failure -j $(JOBS)
+
+# Fuzzes each reader for FUZZ_SECONDS, then the property tests over many more traces.
+FUZZ_SECONDS ?= 60
+test-long: test
+	@cmake -S . -B build-fuzz -DCMAKE_C_COMPILER=clang -DRB_FUZZ=ON -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
+	@cmake --build build-fuzz -j $(JOBS) | grep -v 'Built target' || true
+	@for reader in rbt std; do \
+	  mkdir -p build-fuzz/corpus/$$reader; \
+	  build-fuzz/bin/fuzz_$$reader -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	    build-fuzz/corpus/$$reader tests/fuzz/corpus/$$reader 2>&1 | tail -n 8 || exit 1; \
+	done
+	@RB_TEST_TRACES=200000 $(BUILD)/bin/test_equivalence
+
+bench: build
+	@python3 bench/lab.py $(BUILD)/bin/railbird
+
+install: build
+	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 clean:
-	rm -rf build build-*
+	rm -rf build build-clang build-asan build-fuzz
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')

@@ -22,6 +22,12 @@ void rb_arena_destroy(struct rb_arena *a)
     rb_arena_init(a, a->limit);
 }
 
+// Lines of a block; every block has at least one, so that no two are the same memory.
+static size_t line_count(size_t bytes)
+{
+    return bytes ? (bytes - 1) / LINE + 1 : 1;
+}
+
 // Maps a region with room for `bytes` behind its head; NULL beyond the limit.
 static char *map_region(struct rb_arena *a, size_t bytes)
 {
@@ -77,7 +83,7 @@ static RB_NOINLINE void *alloc_region(struct rb_arena *a, size_t lines)
 
 void *rb_arena_alloc(struct rb_arena *a, size_t bytes)
 {
-    const size_t lines = (bytes + LINE - 1) / LINE;
+    const size_t lines = line_count(bytes);
 
     if (RB_UNLIKELY(lines > RB_ARENA_SMALL))
         return alloc_large(a, lines);
@@ -96,7 +102,7 @@ void *rb_arena_alloc(struct rb_arena *a, size_t bytes)
 
 void *rb_arena_zalloc(struct rb_arena *a, size_t bytes)
 {
-    const size_t lines = (bytes + LINE - 1) / LINE;
+    const size_t lines = line_count(bytes);
 
     if (lines > RB_ARENA_SMALL && large_class(lines) < RB_ARENA_LARGE && !a->free_large[large_class(lines)])
         return alloc_large(a, lines);
@@ -108,7 +114,7 @@ void *rb_arena_zalloc(struct rb_arena *a, size_t bytes)
 
 void rb_arena_free(struct rb_arena *a, void *block, size_t bytes)
 {
-    const size_t lines = (bytes + LINE - 1) / LINE;
+    const size_t lines = line_count(bytes);
     struct rb_arena_free *f = block;
     struct rb_arena_free **list;
 

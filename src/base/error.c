@@ -10,8 +10,8 @@ static void fill(struct rb_error *e, enum rb_fault fault, const char *format, va
         return;
     e->fault = fault;
     vsnprintf(e->text, sizeof(e->text), format, args);
-    for (char *c = e->text; *c; c++) // one line, whatever the names in it hold
-        if (*c == '\n' || *c == '\r')
+    for (char *c = e->text; *c; c++) // one line and no terminal commands, whatever the names in it hold
+        if ((unsigned char)*c < ' ' || *c == 127)
             *c = '?';
 }
 

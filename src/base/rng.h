@@ -59,35 +59,4 @@ static inline bool rb_rng_chance(struct rb_rng *r, double p)
     return rb_rng_unit(r) < p;
 }
 
-// Natural logarithm of x > 0 without libm (the runtime links libc alone): x = m 2^e with m in [sqrt(1/2),
-// sqrt(2)), ln m = 2 atanh((m - 1) / (m + 1)) by its series. Absolute error below 1e-9.
-static inline double rb_ln(double x)
-{
-    union {
-        double d;
-        uint64_t u;
-    } v = {x};
-    int e = (int)(v.u >> 52) - 1023;
-
-    v.u = (v.u & ((UINT64_C(1) << 52) - 1)) | (UINT64_C(1023) << 52);
-    if (v.d > 1.4142135623730951) {
-        v.d *= 0.5;
-        e++;
-    }
-    const double z = (v.d - 1) / (v.d + 1), q = z * z;
-    double sum = 0;
-    for (int k = 9; k >= 1; k -= 2)
-        sum = sum * q + 1.0 / k;
-    return 2 * z * sum + e * 0.6931471805599453;
-}
-
-// Failures before the first success of independent trials with success probability p; `scale` is
-// 1 / ln(1 - p). Inversion: floor(ln U / ln(1 - p)), U uniform in (0, 1].
-static inline uint64_t rb_rng_geometric(struct rb_rng *r, double scale)
-{
-    const double gap = rb_ln(1.0 - rb_rng_unit(r)) * scale;
-
-    return gap < 9e18 ? (uint64_t)gap : UINT64_MAX;
-}
-
 #endif

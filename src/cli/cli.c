@@ -183,10 +183,8 @@ static int open_text(const char *command, const char *path, bool lenient, struct
     status = rb_writer_open(&w, path, fd, NULL, e);
     if (status == 0)
         status = rb_std_import(path, &w, lenient, &notes, e);
-    if (status < 0) {
-        close(fd);
+    if (status < 0) // the writer has closed the file
         return status;
-    }
     cli_say_notes(command, path, &notes);
     return rb_reader_open_fd(r, fd, path, e);
 }

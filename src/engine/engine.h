@@ -20,7 +20,7 @@
 #include "base/arena.h"
 #include "base/types.h"
 #include "clock/epoch.h"
-#include "clock/ordered_list.h"
+#include "clock/recent_clock.h"
 #include "clock/vclock.h"
 
 // Counted per thread, added up by whoever prints.
@@ -37,7 +37,7 @@ struct rb_engine {
     bool blind;     // an edge was lost: no access is checked any more
 };
 
-struct rb_thread {
+struct rb_thread { // two cache lines, the first of them the hot one
     uint32_t slot;
     uint32_t epoch;      // e_t, from 1
     uint32_t published;  // C_t[t]
@@ -47,17 +47,36 @@ struct rb_thread {
     uint32_t clock_size;
     union {
         struct rb_vclock *vector;  // djit, fasttrack, st, su
-        struct rb_olist *list;     // so: without t's own component
+        struct rb_rclock *recent; // so: without t's own component
     };
     struct rb_fresh *fresh; // su, so: U_t
-    uint64_t changes;       // so: U_t[t], kept here and not in `fresh`
+    uint64_t version;       // so: U_t[t], kept here and not in `fresh`: grows when `recent` changes
     struct rb_engine_counters count;
-};
+} __attribute__((aligned(128)));
 
-// A release as SO hands it over: a reference to the releaser's list instead of a copy.
+// The epoch step of a release: what was recorded under e_t is now published.
+RB_INLINE void rb_epoch_step(struct rb_thread *t)
+{
+    t->published = t->epoch;
+    if (RB_LIKELY(t->epoch < RB_EPOCH_TIME_MAX))
+        t->epoch++;
+    t->sampled = false;
+}
+
+// The same if anything was sampled, without a branch: whether it was is a coin toss.
+RB_INLINE void rb_epoch_step_if_sampled(struct rb_thread *t)
+{
+    const uint32_t yes = t->sampled, mask = 0 - yes;
+
+    t->published = (t->epoch & mask) | (t->published & ~mask);
+    t->epoch += yes & (t->epoch < RB_EPOCH_TIME_MAX);
+    t->sampled = false;
+}
+
+// A release as SO hands it over: a reference to the releaser's clock instead of a copy.
 struct rb_source {
-    struct rb_olist *list;
-    uint64_t fresh;     // U of the releaser when it released
+    struct rb_rclock *recent;
+    uint64_t version;   // of the releaser's clock when it released
     uint32_t releaser;  // its slot
     uint32_t published; // its own component
 };

@@ -4,7 +4,8 @@
 //
 // The cell's `write` is always an epoch here; `read` is an epoch, or RB_EPOCH_MANY with the readers in
 // `read_where`. FastTrack's vector of T entries is mostly empty: ours is a small table probed by slot, as
-// quick to index and as long as the variable has readers. Free entries have epoch 0.
+// quick to index and as long as the variable has readers. Free entries have epoch 0. Its size is in the cell
+// (the low bits of `read`), so that a read touches one line of it.
 #include "engine/access_history.h"
 #include "engine/vector_sync.h"
 
@@ -18,107 +19,87 @@ static bool release_join(struct rb_engine *engine, struct rb_thread *t, struct r
     return rb_vector_release_join(engine, t, s, true);
 }
 
-struct readers {
-    uint32_t count, room; // room: a power of two, more than count
-    struct rb_entry entry[];
-};
+#define FIRST_LOG 3u
 
-#define FIRST_ROOM 8u
-
-static struct readers *readers(const struct rb_cell *cell)
+static struct rb_entry *readers(const struct rb_cell *cell)
 {
-    return (struct readers *)(uintptr_t)cell->read_where;
+    return (struct rb_entry *)(uintptr_t)cell->read_where;
+}
+
+// Entries of the table; entry `room` is one more, whose `where` counts those in use.
+static uint32_t readers_room(const struct rb_cell *cell)
+{
+    return 1u << (uint32_t)cell->read;
 }
 
 static size_t readers_bytes(uint32_t room)
 {
-    return sizeof(struct readers) + room * sizeof(struct rb_entry);
-}
-
-static struct readers *readers_new(struct rb_arena *a, uint32_t room)
-{
-    struct readers *r = rb_arena_zalloc(a, readers_bytes(room));
-
-    if (r)
-        r->room = room;
-    return r;
+    return ((size_t)room + 1) * sizeof(struct rb_entry);
 }
 
 // The entry of a slot, or the free one where it belongs.
-static struct rb_entry *reader_of(struct readers *r, uint32_t slot)
+RB_INLINE struct rb_entry *reader_of(struct rb_entry *table, uint32_t room, uint32_t slot)
 {
-    uint32_t i = slot & (r->room - 1);
+    uint32_t i = slot & (room - 1);
 
-    while (r->entry[i].epoch && rb_epoch_slot(r->entry[i].epoch) != slot)
-        i = (i + 1) & (r->room - 1);
-    return &r->entry[i];
-}
-
-static void put_reader(struct readers *r, struct rb_entry e)
-{
-    struct rb_entry *to = reader_of(r, rb_epoch_slot(e.epoch));
-
-    r->count += to->epoch == 0;
-    *to = e;
-}
-
-// Twice the room; NULL when memory is out (the old table stays).
-static RB_NOINLINE struct readers *grow_readers(struct rb_arena *a, struct readers *r)
-{
-    struct readers *bigger = readers_new(a, 2 * r->room);
-
-    if (!bigger)
-        return NULL;
-    for (uint32_t i = 0; i < r->room; i++)
-        if (r->entry[i].epoch)
-            put_reader(bigger, r->entry[i]);
-    rb_arena_free(a, r, readers_bytes(r->room));
-    return bigger;
+    while (table[i].epoch && rb_epoch_slot(table[i].epoch) != slot)
+        i = (i + 1) & (room - 1);
+    return &table[i];
 }
 
 static void drop_reads(struct rb_engine *engine, struct rb_cell *cell)
 {
     if (cell->read & RB_EPOCH_MANY)
-        rb_arena_free(engine->arena, readers(cell), readers_bytes(readers(cell)->room));
+        rb_arena_free(engine->arena, readers(cell), readers_bytes(readers_room(cell)));
     cell->read = 0;
 }
 
-// [READ SHARE]: a second reader not ordered after the first.
-static RB_NOINLINE bool share(struct rb_engine *engine, struct rb_cell *cell)
+// A first table with the only reader so far in it, or one of twice the room; false when memory is out.
+static RB_NOINLINE bool grow_readers(struct rb_engine *engine, struct rb_cell *cell)
 {
-    struct readers *r = readers_new(engine->arena, FIRST_ROOM);
+    const bool first = !(cell->read & RB_EPOCH_MANY);
+    const uint32_t log = first ? FIRST_LOG : (uint32_t)cell->read + 1, room = 1u << log;
+    struct rb_entry *table = rb_arena_zalloc(engine->arena, readers_bytes(room));
 
-    if (!r)
+    if (!table)
         return false;
-    put_reader(r, (struct rb_entry){cell->read, cell->read_where});
-    cell->read = RB_EPOCH_MANY;
-    cell->read_where = (uintptr_t)r;
+    if (first) {
+        *reader_of(table, room, rb_epoch_slot(cell->read)) = (struct rb_entry){cell->read, cell->read_where};
+        table[room].where = 1;
+    } else {
+        const struct rb_entry *old = readers(cell);
+        for (uint32_t i = 0; i < room / 2; i++)
+            if (old[i].epoch)
+                *reader_of(table, room, rb_epoch_slot(old[i].epoch)) = old[i];
+        table[room].where = old[room / 2].where;
+        drop_reads(engine, cell);
+    }
+    cell->read = RB_EPOCH_MANY | log;
+    cell->read_where = (uintptr_t)table;
     return true;
 }
 
-// [READ SHARED]: sets this thread's entry; without `record` (PACER) the entry stays as it is.
-static void read_shared(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell, uint64_t where,
-                        bool record)
+// [READ SHARE] and [READ SHARED]: sets this thread's entry.
+static void read_shared(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell, uint64_t where)
 {
-    struct readers *r;
-
-    if (!record)
-        return;
-    if (!(cell->read & RB_EPOCH_MANY) && !share(engine, cell)) {
+    if (!(cell->read & RB_EPOCH_MANY) && !grow_readers(engine, cell)) {
         t->count.starved++;
         return;
     }
-    r = readers(cell);
-    if (RB_UNLIKELY(2 * r->count >= r->room)) {
-        struct readers *bigger = grow_readers(engine->arena, r);
-        if (!bigger) {
-            t->count.starved++;
-            return;
+    struct rb_entry *mine = reader_of(readers(cell), readers_room(cell), t->slot);
+    if (RB_UNLIKELY(!mine->epoch)) {
+        uint64_t *count = &readers(cell)[readers_room(cell)].where;
+        if (2 * *count >= readers_room(cell)) {
+            if (!grow_readers(engine, cell)) {
+                t->count.starved++;
+                return;
+            }
+            mine = reader_of(readers(cell), readers_room(cell), t->slot);
+            count = &readers(cell)[readers_room(cell)].where;
         }
-        cell->read_where = (uintptr_t)bigger;
-        r = bigger;
+        ++*count;
     }
-    put_reader(r, (struct rb_entry){rb_own_epoch(t, false), where});
+    *mine = (struct rb_entry){rb_own_epoch(t, false), where};
 }
 
 static void read_access(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell, uint64_t where,
@@ -131,7 +112,8 @@ static void read_access(struct rb_engine *engine, struct rb_thread *t, struct rb
     if (cell->write && !rb_ordered(t, cell->write))
         *partner = (struct rb_partner){cell->write, cell->write_where};
     if (RB_UNLIKELY(cell->read & RB_EPOCH_MANY) || (cell->read && !rb_ordered(t, cell->read))) {
-        read_shared(engine, t, cell, where, record);
+        if (record) // PACER leaves the readers as they are
+            read_shared(engine, t, cell, where);
     } else { // [READ EXCLUSIVE]
         cell->read = record ? mine : 0;
         cell->read_where = where;
@@ -148,10 +130,10 @@ static void write_access(struct rb_engine *engine, struct rb_thread *t, struct r
     if (cell->write && !rb_ordered(t, cell->write))
         *partner = (struct rb_partner){cell->write, cell->write_where};
     if (RB_UNLIKELY(cell->read & RB_EPOCH_MANY)) { // [WRITE SHARED]
-        const struct readers *r = readers(cell);
-        for (uint32_t i = 0; i < r->room; i++)
-            if (r->entry[i].epoch && !rb_ordered(t, r->entry[i].epoch))
-                *partner = (struct rb_partner){r->entry[i].epoch, r->entry[i].where};
+        const struct rb_entry *table = readers(cell);
+        for (uint32_t i = 0; i < readers_room(cell); i++)
+            if (table[i].epoch && !rb_ordered(t, table[i].epoch))
+                *partner = (struct rb_partner){table[i].epoch, table[i].where};
         drop_reads(engine, cell);
     } else if (cell->read && !rb_ordered(t, cell->read)) {
         *partner = (struct rb_partner){cell->read, cell->read_where};

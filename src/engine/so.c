@@ -1,15 +1,15 @@
-// SO (Efficient Timestamping, algorithm 4) with the local-epoch optimisation: clocks are ordered lists, a
-// release hands over a reference, an acquire looks at the entries that changed since it last heard from the
+// SO (Efficient Timestamping, algorithm 4) with the local-epoch optimisation: a release hands over a reference
+// to the thread's clock, an acquire looks at the parts of it that changed since it last heard from the
 // releaser.
 //
-// t's own component is kept out of its list: a release passes (list, U_t[t], t, published) and the last two
-// stand for the missing entry. So a new local epoch copies nothing, U_t[t] counts changes of the list alone,
-// and the common acquire is two scalar comparisons:
-//     source.fresh <= U_t[releaser]   the list has nothing new (proposition 5), and
+// t's own component is kept out of its clock: a release passes (clock, version, t, published) and the last
+// two stand for the missing entry. So a new local epoch copies nothing, the version (U_t[t] in the paper)
+// grows with changes of the clock alone, and the common acquire is two scalar comparisons:
+//     source.version <= U_t[releaser]   the clock has nothing new (proposition 5), and
 //     source.published <= C_t[releaser].
-// Else d = source.fresh - U_t[releaser] changes are new, and they are among the first d nodes (proposition
-// 6). Following links costs a cache miss a node at worst, comparing dense times costs a quarter instruction
-// an entry: above T / DENSE_SHARE nodes the second way is taken. Same entries, same result.
+// Else the blocks stamped after U_t[releaser] are joined (clock/recent_clock.h: where the paper walks the first d
+// nodes of a list, we look at recently changed blocks). An entry for t itself may come along in a block: it
+// is at most t's published, never used, and does not count as a change.
 //
 // Several sources (ours; the paper falls back to whole vectors): read-unlock, barrier, semaphore and
 // read-modify-write join. The object then holds one source a releasing thread, without those that a newer
@@ -18,159 +18,160 @@
 #include <errno.h>
 
 #include "engine/access_history.h"
-#include "engine/vector_sync.h"
+#include "engine/so_fast.h"
 
-#define DENSE_SHARE 16u
-#define FIRST_ROOM  4u
+#define FIRST_ROOM 4u
 
 static int thread_start(struct rb_engine *engine, struct rb_thread *t)
 {
     t->fresh = rb_fresh_new(engine->arena, engine->width);
-    t->list = rb_olist_new(engine->arena, engine->width);
-    if (!t->fresh || !t->list)
+    t->recent = rb_rclock_new(engine->arena, engine->width);
+    if (!t->fresh || !t->recent)
         return -ENOMEM;
     t->epoch = 1;
-    t->clock = t->list->time;
-    t->clock_size = t->list->size;
+    t->clock = t->recent->time;
+    t->clock_size = t->recent->size;
     return 0;
 }
 
 static void thread_stop(struct rb_engine *engine, struct rb_thread *t)
 {
-    rb_olist_unref(engine->arena, t->list);
+    rb_rclock_unref(engine->arena, t->recent);
     rb_fresh_free(engine->arena, t->fresh);
-    t->list = NULL;
+    t->recent = NULL;
     t->fresh = NULL;
 }
 
-RB_INLINE bool nothing_new(const struct rb_thread *t, const struct rb_source *s)
-{
-    return s->releaser == t->slot || (s->fresh <= rb_fresh_get(t->fresh, s->releaser) &&
-                                      s->published <= rb_olist_get(t->list, s->releaser));
-}
-
-// Makes t's list its own before the first change of an acquire; false when memory is out.
-static bool own_list(struct rb_engine *engine, struct rb_thread *t, uint32_t slots)
+// Makes t's clock its own before a change; false when memory is out.
+static bool own_clock(struct rb_engine *engine, struct rb_thread *t, uint32_t slots)
 {
     bool copied;
 
-    if (!rb_olist_own(engine->arena, &t->list, slots, &copied))
+    if (RB_LIKELY(t->recent->refs == 1 && slots <= t->recent->size))
+        return true;
+    if (!rb_rclock_own(engine->arena, &t->recent, slots, &copied))
         return false;
     t->count.deep_copies += copied;
-    t->clock = t->list->time;
-    t->clock_size = t->list->size;
+    t->clock = t->recent->time;
+    t->clock_size = t->recent->size;
     return true;
 }
 
-// One entry that may be new; counts the change.
-RB_INLINE bool raise_entry(struct rb_engine *engine, struct rb_thread *t, uint32_t slot, uint32_t time,
-                           uint32_t room)
+// Which of 64 blocks from `first` changed after `known`, one bit each. No branches: each is a coin toss.
+RB_INLINE uint64_t recent_blocks(const struct rb_rclock *seen, uint32_t first, uint64_t known)
 {
-    if (slot == t->slot || time <= rb_olist_get(t->list, slot))
-        return true;
-    if ((t->list->refs > 1 || t->list->size < room) && !own_list(engine, t, room))
-        return false;
-    rb_olist_set(t->list, slot, time);
-    t->changes++;
-    return true;
+    const uint64_t *stamps = rb_rclock_stamps(seen) + first;
+    const uint32_t blocks = seen->size / RB_RCLOCK_BLOCK - first, n = blocks < 64 ? blocks : 64;
+    uint64_t mask = 0;
+
+    for (uint32_t b = 0; b < n; b++)
+        mask |= (uint64_t)(stamps[b] > known) << b;
+    return mask;
 }
 
-static bool raise_linked(struct rb_engine *engine, struct rb_thread *t, const struct rb_olist *seen,
-                         uint64_t d, uint32_t room)
+// Which of those have something new for t, its own entry aside.
+RB_INLINE uint64_t rising_blocks(struct rb_thread *t, const struct rb_rclock *seen, uint32_t first,
+                                 uint64_t recent)
 {
-    const struct rb_olist_link *link = rb_olist_links(seen);
-    uint32_t slot = link[seen->size].next;
+    uint64_t mask = 0;
 
-    for (; d > 0 && slot != seen->size && seen->time[slot] != 0; d--, slot = link[slot].next) {
-        t->count.entries_traversed++;
-        if (!raise_entry(engine, t, slot, seen->time[slot], room))
-            return false;
+    for (; recent; recent &= recent - 1) {
+        const unsigned b = (unsigned)__builtin_ctzll(recent);
+        const unsigned own = (unsigned)(t->slot / RB_RCLOCK_BLOCK == first + b) << t->slot % RB_RCLOCK_BLOCK;
+        mask |= (uint64_t)((rb_rclock_rising(t->recent, seen, first + b) & ~own) != 0) << b;
+        t->count.entries_traversed += RB_RCLOCK_BLOCK;
     }
-    return true;
+    return mask;
 }
 
-static bool raise_dense(struct rb_engine *engine, struct rb_thread *t, const struct rb_olist *seen,
-                        uint64_t d, uint32_t room)
+// Joins the blocks of `seen` that changed after `known`. What changes is stamped `version`; *changed says
+// whether anything did. False when memory is out.
+static bool join_recent(struct rb_engine *engine, struct rb_thread *t, const struct rb_rclock *seen,
+                        uint64_t known, uint64_t version, bool *changed)
 {
-    t->count.entries_traversed += d < seen->size ? d : seen->size;
-    for (uint32_t from = 0; from < seen->size; from += 64) {
-        uint64_t rising = rb_olist_rising(t->list, seen, from);
-        for (; rising; rising &= rising - 1) {
-            const uint32_t slot = from + (uint32_t)__builtin_ctzll(rising);
-            if (!raise_entry(engine, t, slot, seen->time[slot], room))
-                return false;
-        }
+    for (uint32_t first = 0; first < seen->size / RB_RCLOCK_BLOCK; first += 64) {
+        uint64_t rising = rising_blocks(t, seen, first, recent_blocks(seen, first, known));
+        if (!rising)
+            continue;
+        if (!own_clock(engine, t, seen->size))
+            return false;
+        *changed = true;
+        rb_rclock_join_blocks(t->recent, seen, first, rising, version);
     }
     return true;
 }
 
 static RB_NOINLINE bool learn(struct rb_engine *engine, struct rb_thread *t, const struct rb_source *s)
 {
-    const uint32_t room = s->releaser < s->list->size ? s->list->size : s->releaser + 1;
-    bool done = true;
+    const uint32_t room = s->releaser < s->recent->size ? s->recent->size : s->releaser + 1;
+    const uint64_t version = t->version + 1;
+    bool changed = false;
 
     if (!rb_fresh_reserve(engine->arena, &t->fresh, room))
         return rb_engine_go_blind(engine, t);
-    t->count.entries_total += s->list->size;
+    t->count.entries_total += s->recent->size;
     const uint64_t known = t->fresh->changes[s->releaser];
-    if (s->fresh > known) {
-        const uint64_t d = s->fresh - known;
-        t->fresh->changes[s->releaser] = s->fresh;
-        done = d > s->list->size / DENSE_SHARE ? raise_dense(engine, t, s->list, d, room)
-                                               : raise_linked(engine, t, s->list, d, room);
+    if (s->version > known) {
+        t->fresh->changes[s->releaser] = s->version;
+        if (!join_recent(engine, t, s->recent, known, version, &changed))
+            return rb_engine_go_blind(engine, t);
     }
-    t->count.entries_traversed++; // the releaser's own component
-    if (!done || !raise_entry(engine, t, s->releaser, s->published, room))
-        return rb_engine_go_blind(engine, t);
+    if (s->published > rb_rclock_get(t->recent, s->releaser)) {
+        t->count.entries_traversed++;
+        if (!own_clock(engine, t, room))
+            return rb_engine_go_blind(engine, t);
+        rb_rclock_set(t->recent, s->releaser, s->published, version);
+        changed = true;
+    }
+    t->version += changed;
     return false;
 }
 
-static bool acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
+bool rb_so_acquire_slow(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     bool skipped = true;
 
-    if (RB_LIKELY(s->sources <= 1)) {
-        if (s->sources == 0 || nothing_new(t, &s->one))
-            return true;
+    if (RB_LIKELY(s->sources == 1))
         return learn(engine, t, &s->one);
-    }
     for (uint32_t i = 0; i < s->sources; i++)
-        if (!nothing_new(t, &s->many[i]))
+        if (!rb_so_nothing_new(t, &s->many[i]))
             skipped = learn(engine, t, &s->many[i]);
     return skipped;
 }
 
+static bool acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
+{
+    return rb_so_acquire(engine, t, s);
+}
+
 static struct rb_source own_source(const struct rb_thread *t)
 {
-    return (struct rb_source){t->list, t->changes, t->slot, t->published};
+    return (struct rb_source){t->recent, t->version, t->slot, t->published};
 }
 
 static void drop_sources(struct rb_engine *engine, struct rb_sync *s)
 {
     if (s->sources == 1)
-        rb_olist_unref(engine->arena, s->one.list);
+        rb_rclock_unref(engine->arena, s->one.recent);
     for (uint32_t i = 0; s->sources > 1 && i < s->sources; i++)
-        rb_olist_unref(engine->arena, s->many[i].list);
+        rb_rclock_unref(engine->arena, s->many[i].recent);
     s->sources = 0;
+}
+
+// The object held something else: this thread's release takes its place. The epoch has been stepped.
+bool rb_so_release_slow(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
+{
+    rb_rclock_ref(t->recent);
+    drop_sources(engine, s);
+    s->one = own_source(t);
+    s->sources = 1;
+    t->count.releases_processed++;
+    return false;
 }
 
 static bool release(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
-    if (t->sampled)
-        rb_epoch_step(t);
-    if (s->sources == 1 && s->one.list == t->list) { // the same list, so the same thread: no reference moves
-        if (s->one.fresh == t->changes && s->one.published == t->published)
-            return true;
-        s->one.fresh = t->changes;
-        s->one.published = t->published;
-    } else {
-        rb_olist_ref(t->list);
-        drop_sources(engine, s);
-        s->one = own_source(t);
-        s->sources = 1;
-    }
-    t->count.releases_processed++;
-    return false;
+    return rb_so_release(engine, t, s);
 }
 
 // Room for one source more in `many`; false when memory is out.
@@ -196,21 +197,20 @@ static bool release_join(struct rb_engine *engine, struct rb_thread *t, struct r
 {
     uint32_t kept = 0;
 
-    if (s->sources == 0 || (s->sources == 1 && nothing_new(t, &s->one)))
+    if (s->sources == 0 || (s->sources == 1 && rb_so_nothing_new(t, &s->one)))
         return release(engine, t, s);
     if (!grow_sources(engine, s))
         return rb_engine_go_blind(engine, t);
     if (s->sources == 1)
         s->many[0] = s->one;
-    if (t->sampled)
-        rb_epoch_step(t);
+    rb_epoch_step_if_sampled(t);
     for (uint32_t i = 0; i < s->sources; i++) {
-        if (nothing_new(t, &s->many[i]))
-            rb_olist_unref(engine->arena, s->many[i].list);
+        if (rb_so_nothing_new(t, &s->many[i]))
+            rb_rclock_unref(engine->arena, s->many[i].recent);
         else
             s->many[kept++] = s->many[i];
     }
-    rb_olist_ref(t->list);
+    rb_rclock_ref(t->recent);
     s->many[kept++] = own_source(t);
     s->sources = kept;
     if (kept == 1)
@@ -229,7 +229,7 @@ static void sync_clear(struct rb_engine *engine, struct rb_sync *s)
 
 const struct rb_engine_ops rb_so = {
     .name = "so",
-    .help = "sampling timestamps on shared ordered lists: the default",
+    .help = "sampling timestamps on shared clocks ordered by recent change: the default",
     .thread_start = thread_start,
     .thread_stop = thread_stop,
     .acquire = acquire,

@@ -56,11 +56,17 @@ static void step(struct rb_thread *t)
 // Gives `s` clocks with room for t's; false when memory is out.
 static bool room_in_sync(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
-    if (!s->vector) {
-        s->vector = rb_vclock_new(engine->arena, t->vector->size);
-        s->fresh = rb_fresh_new(engine->arena, t->fresh->size);
+    if (!s->vector) { // both or none
+        struct rb_fresh *fresh = rb_fresh_new(engine->arena, t->fresh->size);
+        if (fresh)
+            s->vector = rb_vclock_new(engine->arena, t->vector->size);
+        if (!s->vector) {
+            rb_fresh_free(engine->arena, fresh);
+            return false;
+        }
+        s->fresh = fresh;
     }
-    return s->vector && s->fresh && rb_vclock_reserve(engine->arena, &s->vector, t->vector->size) &&
+    return rb_vclock_reserve(engine->arena, &s->vector, t->vector->size) &&
            rb_fresh_reserve(engine->arena, &s->fresh, t->fresh->size);
 }
 

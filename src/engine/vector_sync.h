@@ -14,13 +14,4 @@ void rb_vector_sync_clear(struct rb_engine *, struct rb_sync *);
 bool rb_vector_release(struct rb_engine *, struct rb_thread *, struct rb_sync *, bool step);
 bool rb_vector_release_join(struct rb_engine *, struct rb_thread *, struct rb_sync *, bool step);
 
-// The epoch step of a release: what was recorded under e_t is now published.
-RB_INLINE void rb_epoch_step(struct rb_thread *t)
-{
-    t->published = t->epoch;
-    if (RB_LIKELY(t->epoch < RB_EPOCH_TIME_MAX))
-        t->epoch++;
-    t->sampled = false;
-}
-
 #endif

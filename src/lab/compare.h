@@ -52,7 +52,7 @@ struct rb_comparison {
     uint64_t rare, frequent; // static races of the baseline, as LiteRace splits them
     uint32_t runs;
     uint64_t seed;
-    bool raced; // a run had a warning
+    bool raced;                 // a run had a warning
     size_t row_count, baseline; // rows of one sampler are neighbours
     struct rb_compare_row *rows;
 };

@@ -5,11 +5,11 @@
 #include "lab/compare.h"
 
 enum rb_style {
-    RB_COUNT,   // exact below 100 000, then 123k, 1.23M
+    RB_COUNT,   // exact below 10 000, then 12.3k, 1.23M
     RB_PERCENT, // a share, one decimal; 100.0 and 0.0 only when they are
-    RB_RATE,    // a share over several decades: percent, three digits
+    RB_RATE,    // a share over several decades: percent, three digits, below 1 two
     RB_TIME,    // seconds, three digits in the table's unit
-    RB_TIMES,   // a factor, three digits
+    RB_TIMES,   // a factor
 };
 
 enum rb_special { RB_NOMINAL = RB_METRICS, RB_SPEEDUP }; // columns that are not metrics
@@ -20,7 +20,7 @@ struct rb_column {
     const char *top, *bottom; // text: the two lines of its heading; top NULL: not in text
     const char *group;        // HTML: heading over neighbours
     const char *name;         // HTML
-    bool spread;              // text: ± in the column too
+    int spread;               // text: 0 without ±; else the smallest goes first when there is no room
 };
 
 extern const struct rb_column rb_columns[];

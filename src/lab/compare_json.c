@@ -77,9 +77,9 @@ static json_t *trace_json(const struct rb_comparison *c)
         }
     json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trace", name ? name : "",
                           "events", count(c->events), "threads", count(c->threads), "locks", count(c->locks),
-                          "variables", count(c->variables), "accesses", count(c->accesses), "lenient_releases",
-                          count(c->lenient_releases), "lenient_acquires", count(c->lenient_acquires),
-                          "baseline", baseline_json(c), "rows", rows);
+                          "variables", count(c->variables), "accesses", count(c->accesses),
+                          "lenient_releases", count(c->lenient_releases), "lenient_acquires",
+                          count(c->lenient_acquires), "baseline", baseline_json(c), "rows", rows);
     free(name);
     return o;
 }

@@ -1,5 +1,5 @@
-// What the HTML pages share: escaping, the frame with its style sheet, and a file that appears whole or not at
-// all. Pages are self-contained: no script, no font, nothing from the network. Tool side.
+// What the HTML pages share: escaping, the frame with its style sheet, and a file that appears whole or not
+// at all. Pages are self-contained: no script, no font, nothing from the network. Tool side.
 #ifndef RB_LAB_HTML_H
 #define RB_LAB_HTML_H
 

@@ -8,15 +8,11 @@
 #include <time.h>
 
 #include "engine/where.h"
+#include "lab/read_ahead.h"
+#include "lab/replay_mutex.h"
 #include "lab/replay_state.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
-#define MASK_WORDS     8u // 64 events each; a page has at most 510
 #define PREFETCH_AHEAD 12u
-#define READ_AHEAD     63u
 #define PROGRESS_PAGES 16384u
 
 // ------------------------------------------------------------------------------------------------ warnings
@@ -62,8 +58,7 @@ static void write_csv(struct rb_state *s, const struct rb_event *e, uint64_t ind
     putc('\n', out);
 }
 
-static RB_NOINLINE void warn(struct rb_state *s, const struct rb_event *e, uint64_t index,
-                             const struct rb_partner *p)
+static void warn(struct rb_state *s, const struct rb_event *e, uint64_t index, const struct rb_partner *p)
 {
     s->result->warnings++;
     if (!rb_pair_add(&s->result->static_races, rb_where_location(p->where), e->location) ||
@@ -75,85 +70,19 @@ static RB_NOINLINE void warn(struct rb_state *s, const struct rb_event *e, uint6
 
 // ---------------------------------------------------------------------------------------------- the stream
 
-// One bit a record of a page.
-struct mask {
-    uint64_t bits[MASK_WORDS];
-};
-
-// What a page holds, by class of event.
-struct classes {
-    struct mask access, order, quiet; // order: synchronisation, fork, join; quiet: functions, marks
-};
-
-// The classes of 8 records from their top two bits, into three bytes.
-RB_INLINE void classify8(const uint64_t *words, unsigned stride, unsigned *other, unsigned *quiet)
-{
-    *other = *quiet = 0;
-#if defined(__SSE2__)
-    if (stride == 1) {
-        for (unsigned k = 0; k < 8; k += 2) {
-            const __m128i w = _mm_loadu_si128((const __m128i *)(const void *)(words + k));
-            *other |= (unsigned)_mm_movemask_pd(_mm_castsi128_pd(w)) << k;
-            *quiet |= (unsigned)_mm_movemask_pd(_mm_castsi128_pd(_mm_slli_epi64(w, 1))) << k;
-        }
-        *quiet &= *other;
-        return;
-    }
-#endif
-    for (unsigned k = 0; k < 8; k++) {
-        *other |= (unsigned)(words[k * stride] >> 63) << k;
-        *quiet |= (unsigned)(words[k * stride] >> 62 == 3) << k;
-    }
-}
-
-// Records [from, to). Pages have room for a multiple of 8 records but for the last 6 (or 7) of a full one.
-static void classify(const uint64_t *words, uint32_t from, uint32_t to, unsigned stride, struct classes *c)
-{
-    unsigned other, quiet;
-
-    for (uint32_t w = 0; w < MASK_WORDS; w++) {
-        uint64_t range = ~UINT64_C(0), others = 0, quiets = 0;
-        for (uint32_t i = w * 64; i < to && i < w * 64 + 64; i += 8) {
-            if (i + 8 <= to) {
-                classify8(words + (size_t)i * stride, stride, &other, &quiet);
-            } else {
-                other = quiet = 0;
-                for (uint32_t k = i; k < to; k++) {
-                    other |= (unsigned)(words[k * stride] >> 63) << (k - i);
-                    quiet |= (unsigned)(words[k * stride] >> 62 == 3) << (k - i);
-                }
-            }
-            others |= (uint64_t)other << (i % 64);
-            quiets |= (uint64_t)quiet << (i % 64);
-        }
-        if (from > w * 64)
-            range = from >= w * 64 + 64 ? 0 : range << (from % 64);
-        if (to < w * 64 + 64)
-            range &= to <= w * 64 ? 0 : ~UINT64_C(0) >> (64 - to % 64);
-        c->access.bits[w] = range & ~others;
-        c->order.bits[w] = range & others & ~quiets;
-        c->quiet.bits[w] = range & quiets;
-    }
-}
-
-// Position of the n-th set bit (from 0) of x, which has more than n.
-RB_INLINE unsigned select64(uint64_t x, uint64_t n)
-{
-    while (n--)
-        x &= x - 1;
-    return (unsigned)__builtin_ctzll(x);
-}
-
+// A page being fed; copied into registers by the loops.
 struct feed {
     struct rb_state *s;
     const uint64_t *words;
     uint64_t first;
     uint32_t end;
+    struct rb_layout layout;
+    const struct rb_classes *classes;
 };
 
 RB_INLINE struct rb_event event_at(const struct feed *f, uint32_t i, bool wide)
 {
-    return rb_unpack(&f->s->reader->layout, f->words + (wide ? 2u * i : i), wide);
+    return rb_unpack(&f->layout, f->words + (wide ? 2u * i : i), wide);
 }
 
 RB_INLINE void prefetch_cell(const struct feed *f, uint32_t i, bool wide)
@@ -163,14 +92,14 @@ RB_INLINE void prefetch_cell(const struct feed *f, uint32_t i, bool wide)
 
 // The accesses of this page that a gap sampler takes: as many as the gaps reach. Their cells are asked for
 // now and used later.
-RB_INLINE void draw_gaps(const struct feed *f, const struct mask *accesses, struct mask *taken, bool wide)
+RB_INLINE void draw_gaps(const struct feed *f, const struct rb_mask *accesses, struct rb_mask *taken, bool wide)
 {
     struct rb_state *s = f->s;
 
-    for (uint32_t w = 0; w < MASK_WORDS; w++) {
+    for (uint32_t w = 0; w < RB_MASK_WORDS; w++) {
         uint64_t left = accesses->bits[w], chosen = 0, count;
         while (s->gap < (count = (uint64_t)__builtin_popcountll(left))) {
-            const unsigned at = select64(left, s->gap);
+            const unsigned at = rb_select64(left, s->gap);
             chosen |= UINT64_C(1) << at;
             prefetch_cell(f, w * 64 + at, wide);
             left &= at == 63 ? 0 : ~UINT64_C(0) << (at + 1);
@@ -194,6 +123,21 @@ static RB_NOINLINE int bad_record(const struct feed *f, uint32_t i)
                         f->first + i);
 }
 
+// Out of line and by position: the loop keeps its event in registers.
+static RB_NOINLINE void warn_at(const struct feed *f, uint32_t i, const struct rb_partner *p)
+{
+    const struct rb_event e = event_at(f, i, f->layout.record_bytes == 16);
+
+    warn(f->s, &e, f->first + i, p);
+}
+
+static RB_NOINLINE int rare_at(const struct feed *f, uint32_t i)
+{
+    const struct rb_event e = event_at(f, i, f->layout.record_bytes == 16);
+
+    return rb_state_event(f->s, &e);
+}
+
 // An access; a negative errno only if the record is bad.
 RB_INLINE int access_at(const struct feed *f, uint32_t i, bool record, bool wide, bool windowed)
 {
@@ -215,19 +159,29 @@ RB_INLINE int access_at(const struct feed *f, uint32_t i, bool record, bool wide
     s->engine.ops->access(&s->engine, t, cell,
                           (struct rb_access){rb_where(f->first + i, e.location), e.op == RB_WRITE}, record,
                           &partner);
-    s->result->sampled += record;
+    s->sampled += record;
     if (RB_UNLIKELY(partner.epoch))
-        warn(s, &e, f->first + i, &partner);
+        warn_at(f, i, &partner);
     return 0;
 }
 
-RB_INLINE int other_at(const struct feed *f, uint32_t i, bool wide)
+RB_INLINE int other_at(const struct feed *f, uint32_t i, bool wide, bool so)
 {
     const struct rb_event e = event_at(f, i, wide);
+    struct rb_state *s = f->s;
 
-    if (RB_UNLIKELY(e.target >= f->s->limit[e.op] || e.thread >= f->s->thread_limit))
+    if (RB_UNLIKELY(e.target >= s->limit[e.op] || e.thread >= s->thread_limit))
         return bad_record(f, i);
-    return rb_state_event(f->s, &e, f->first + i);
+    if (RB_UNLIKELY(e.op > RB_RELEASE))
+        return rare_at(f, i);
+    struct rb_thread *t = rb_state_thread(s, e.thread);
+    struct rb_object *o = rb_state_object(s, e.target);
+    if (RB_UNLIKELY(!t || !o)) {
+        s->failed = true;
+        return 0;
+    }
+    return e.op == RB_ACQUIRE ? rb_mutex_acquire(s, t, o, f->first + i, so)
+                              : rb_mutex_release(s, t, o, f->first + i, so);
 }
 
 RB_INLINE int asked_at(const struct feed *f, uint32_t i, bool wide)
@@ -245,30 +199,29 @@ RB_INLINE int asked_at(const struct feed *f, uint32_t i, bool wide)
 enum manner { ALL, ALL_WINDOWED, GAPS, GAPS_CHECKED, ASKED };
 
 // Walks the events of a page that matter, in order.
-RB_INLINE int feed(const struct feed *f, uint32_t from, bool wide, enum manner manner)
+RB_INLINE int feed(const struct feed *f, bool wide, enum manner manner, bool so)
 {
     struct rb_state *s = f->s;
-    struct classes c;
-    struct mask taken;
+    const struct rb_classes *c = f->classes;
+    struct rb_mask taken;
     uint64_t accesses = 0;
     int status = 0;
 
-    classify(f->words, from, f->end, wide ? 2 : 1, &c);
     if (manner == GAPS || manner == GAPS_CHECKED)
-        draw_gaps(f, &c.access, &taken, wide);
-    for (uint32_t w = 0; w < MASK_WORDS; w++) {
-        uint64_t work = c.order.bits[w];
-        work |= manner == GAPS ? taken.bits[w] : c.access.bits[w];
+        draw_gaps(f, &c->access, &taken, wide);
+    for (uint32_t w = 0; w < RB_MASK_WORDS; w++) {
+        uint64_t work = c->order.bits[w];
+        work |= manner == GAPS ? taken.bits[w] : c->access.bits[w];
         if (s->sampler.ops->enter)
-            work |= c.quiet.bits[w];
-        accesses += (uint64_t)__builtin_popcountll(c.access.bits[w]);
+            work |= c->quiet.bits[w];
+        accesses += (uint64_t)__builtin_popcountll(c->access.bits[w]);
         for (; work && status == 0; work &= work - 1) {
             const unsigned at = (unsigned)__builtin_ctzll(work);
             const uint32_t i = w * 64 + at;
             if (manner == ALL && i + PREFETCH_AHEAD < f->end)
                 prefetch_cell(f, i + PREFETCH_AHEAD, wide);
-            if (!(c.access.bits[w] >> at & 1))
-                status = other_at(f, i, wide);
+            if (!(c->access.bits[w] >> at & 1))
+                status = other_at(f, i, wide, so);
             else if (manner == ASKED)
                 status = asked_at(f, i, wide);
             else
@@ -284,48 +237,67 @@ RB_INLINE int feed(const struct feed *f, uint32_t from, bool wide, enum manner m
     return status;
 }
 
-RB_INLINE int feed_manner(const struct feed *f, uint32_t from, bool wide)
+// One loop for each way of sampling, and one more for the default engine where synchronisation dominates.
+RB_INLINE int feed_manner(const struct feed *f, bool wide)
 {
     const struct rb_sampler_ops *ops = f->s->sampler.ops;
 
     if (ops->windows)
-        return feed(f, from, wide, ALL_WINDOWED);
+        return feed(f, wide, ALL_WINDOWED, false);
     if (ops->takes_all)
-        return feed(f, from, wide, ALL);
-    if (ops->gap)
-        return ops->between == RB_CHECK ? feed(f, from, wide, GAPS_CHECKED) : feed(f, from, wide, GAPS);
-    return feed(f, from, wide, ASKED);
+        return feed(f, wide, ALL, false);
+    if (ops->gap && ops->between == RB_CHECK)
+        return feed(f, wide, GAPS_CHECKED, false);
+    if (ops->gap && f->s->engine.ops == &rb_so)
+        return feed(f, wide, GAPS, true);
+    return ops->gap ? feed(f, wide, GAPS, false) : feed(f, wide, ASKED, false);
 }
 
-int rb_state_feed(struct rb_state *s, const struct rb_page *page, uint32_t from, uint32_t to)
+// The loops twice: for any x86-64, and for processors with the bit instructions they are made of.
+static int feed_plain(const struct feed *f)
 {
-    const struct feed f = {s, page->words, page->first, to};
+    return f->layout.record_bytes == 16 ? feed_manner(f, true) : feed_manner(f, false);
+}
 
-    s->result->events_read += to - from;
-    if (s->reader->layout.record_bytes == 16)
-        return feed_manner(&f, from, true);
-    return feed_manner(&f, from, false);
+#if defined(__x86_64__)
+__attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt"))) static int feed_bmi(const struct feed *f)
+{
+    return f->layout.record_bytes == 16 ? feed_manner(f, true) : feed_manner(f, false);
+}
+#endif
+
+int rb_state_feed(struct rb_state *s, const struct rb_page *page, const struct rb_classes *classes)
+{
+    const struct feed f = {s, page->words, page->first, page->count, s->reader->layout, classes};
+
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
+        return feed_bmi(&f);
+#endif
+    return feed_plain(&f);
 }
 
 // -------------------------------------------------------------------------------------------- the whole run
 
 static int whole_trace(struct rb_state *s)
 {
-    struct rb_reader *r = s->reader;
+    const struct rb_replay_options *o = s->options;
+    const struct rb_classes *classes;
+    struct rb_ahead ahead;
     struct rb_page page;
+    int status = rb_ahead_start(&ahead, s->reader, s->error);
 
     if (s->sampler.ops->gap)
         s->gap = s->sampler.ops->gap(&s->sampler);
-    for (uint64_t p = 0; p < r->pages; p++) {
-        int status = rb_reader_page(r, p, READ_AHEAD, &page, s->error);
-        if (status == 0)
-            status = rb_state_feed(s, &page, 0, page.count);
-        if (status < 0)
-            return status;
-        if (s->options->progress && p % PROGRESS_PAGES == 0)
-            s->options->progress(s->options->progress_context, page.first, r->header.events);
+    while (status == 0 && (status = rb_ahead_next(&ahead, &page, &classes, s->error)) == 0) {
+        status = rb_state_feed(s, &page, classes);
+        s->result->events_read += page.count;
+        s->result->bytes_read += RBT_PAGE_BYTES;
+        if (o->progress && page.first / s->reader->per_page % PROGRESS_PAGES == 0)
+            o->progress(o->progress_context, page.first, s->reader->header.events);
     }
-    return 0;
+    rb_ahead_stop(&ahead);
+    return status < 0 ? status : 0;
 }
 
 static double seconds(clockid_t clock)
@@ -340,7 +312,6 @@ int rb_replay(struct rb_reader *r, const struct rb_replay_options *o, struct rb_
               struct rb_error *e)
 {
     struct rb_state s = {.reader = r, .options = o, .result = result, .error = e};
-    const uint64_t bytes = r->bytes_read;
     int status;
 
     *result = (struct rb_result){0};
@@ -355,7 +326,6 @@ int rb_replay(struct rb_reader *r, const struct rb_replay_options *o, struct rb_
     rb_state_collect(&s);
     result->seconds = seconds(CLOCK_MONOTONIC) - wall;
     result->cpu_seconds = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    result->bytes_read = r->bytes_read - bytes;
     result->regions_are_locations = s.sampler.by_location;
     rb_state_close(&s);
     return status;

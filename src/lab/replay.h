@@ -28,6 +28,7 @@ struct rb_result {
     uint64_t accesses, sampled, events_read;
     uint64_t acquires, acquires_skipped, releases, releases_processed;
     uint64_t deep_copies, entries_traversed, entries_total;
+    uint64_t starved; // accesses that went unrecorded because memory was out: races may be missed
     uint64_t warnings;
     uint64_t lenient_releases, lenient_acquires; // misuse passed over under --lenient
     uint64_t bytes_read;

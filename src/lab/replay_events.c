@@ -1,13 +1,14 @@
-// What each event means for happens-before, in terms of the five operations of an engine. The table is
-// docs/trace-format.md; tests/engine/oracle.c says the same a second time, as a graph.
+// What each event means for happens-before, in terms of the operations of an engine: all kinds but the mutex
+// (replay_mutex.h). The table is docs/trace-format.md; tests/engine/oracle.c says the same a second time, as a
+// graph.
 #include <inttypes.h>
 
 #include "lab/replay_state.h"
 
-static RB_NOINLINE int misuse(struct rb_state *s, const struct rb_event *e, uint64_t index,
-                              enum rb_lock_verdict verdict)
+int rb_state_misuse(struct rb_state *s, uint64_t index, enum rb_lock_verdict verdict)
 {
     char thread[32], lock[32];
+    struct rb_event e;
 
     if (s->options->lenient) {
         if (verdict == RB_LOCK_OVERLAP)
@@ -16,55 +17,11 @@ static RB_NOINLINE int misuse(struct rb_state *s, const struct rb_event *e, uint
             s->result->lenient_releases++;
         return 0;
     }
-    if (rb_reader_load_names(s->reader, s->error) < 0)
+    if (rb_reader_load_names(s->reader, s->error) < 0 || rb_reader_event(s->reader, index, &e, s->error) < 0)
         return -1;
     return rb_bad_input(s->error, "%s: event %" PRIu64 ": thread %s %s (%s); --lenient takes such traces",
-                        s->reader->path, index, rb_reader_name(s->reader, RBT_THREADS, e->thread, thread),
-                        rb_lock_misuse[verdict], rb_reader_name(s->reader, RBT_LOCKS, e->target, lock));
-}
-
-// A write-lock is ordered after read-unlocks as well; a read-lock is not.
-static int lock_acquire(struct rb_state *s, struct rb_thread *t, struct rb_object *o,
-                        const struct rb_event *e, uint64_t index)
-{
-    const struct rb_engine_ops *ops = s->engine.ops;
-    const enum rb_lock_verdict v = rb_lock_apply(&o->held, RB_ACQUIRE, e->thread);
-    bool skipped;
-
-    if (RB_UNLIKELY(v == RB_LOCK_OVERLAP) && !s->windowed) {
-        o->loose = true;
-        if (misuse(s, e, index, v) < 0)
-            return -1;
-    }
-    skipped = ops->acquire(&s->engine, t, &o->main);
-    if (RB_UNLIKELY(o->readers)) {
-        skipped &= ops->acquire(&s->engine, t, o->readers);
-        o->unread = false;
-    }
-    s->result->acquires++;
-    s->result->acquires_skipped += skipped;
-    return 0;
-}
-
-static int lock_release(struct rb_state *s, struct rb_thread *t, struct rb_object *o,
-                        const struct rb_event *e, uint64_t index)
-{
-    const struct rb_engine_ops *ops = s->engine.ops;
-    const enum rb_lock_verdict v = rb_lock_apply(&o->held, RB_RELEASE, e->thread);
-
-    if (RB_UNLIKELY(v == RB_LOCK_NOT_HELD || v == RB_LOCK_HELD_ELSE)) {
-        o->loose = true; // in a window: the acquire lies before it
-        if (!s->windowed && misuse(s, e, index, v) < 0)
-            return -1;
-    }
-    if (RB_UNLIKELY(o->loose))
-        ops->release_join(&s->engine, t, &o->main); // every earlier release still orders later acquires
-    else
-        ops->release(&s->engine, t, &o->main);
-    if (RB_UNLIKELY(o->readers && !o->unread && v == RB_LOCK_OUTER))
-        ops->sync_clear(&s->engine, o->readers); // this release is ordered after all of them
-    s->result->releases++;
-    return 0;
+                        s->reader->path, index, rb_reader_name(s->reader, RBT_THREADS, e.thread, thread),
+                        rb_lock_misuse[verdict], rb_reader_name(s->reader, RBT_LOCKS, e.target, lock));
 }
 
 static int read_unlock(struct rb_state *s, struct rb_thread *t, struct rb_object *o)
@@ -75,21 +32,21 @@ static int read_unlock(struct rb_state *s, struct rb_thread *t, struct rb_object
         return rb_internal(s->error, "out of memory for lock states");
     s->engine.ops->release_join(&s->engine, t, o->readers);
     o->unread = true;
-    s->result->releases++;
+    s->releases++;
     return 0;
 }
 
 static void plain_acquire(struct rb_state *s, struct rb_thread *t, struct rb_object *o)
 {
-    s->result->acquires_skipped += s->engine.ops->acquire(&s->engine, t, &o->main);
-    s->result->acquires++;
+    s->acquires_skipped += s->engine.ops->acquire(&s->engine, t, &o->main);
+    s->acquires++;
 }
 
 static void join_release(struct rb_state *s, struct rb_thread *t, struct rb_object *o)
 {
     o->loose = true;
     s->engine.ops->release_join(&s->engine, t, &o->main);
-    s->result->releases++;
+    s->releases++;
 }
 
 // An edge from everything thread `from` did to everything thread `to` does next.
@@ -105,34 +62,33 @@ static int thread_edge(struct rb_state *s, uint32_t from, uint32_t to, uint32_t 
     return 0;
 }
 
-int rb_state_event(struct rb_state *s, const struct rb_event *e, uint64_t index)
+int rb_state_event(struct rb_state *s, const struct rb_event *e)
 {
     const struct rb_engine_ops *ops = s->engine.ops;
     struct rb_object *o = NULL;
     struct rb_thread *t = NULL;
 
-    if (RB_LIKELY(rb_op_info[e->op].space == RB_SPACE_LOCK)) {
+    if (rb_op_info[e->op].space == RB_SPACE_LOCK) {
         t = rb_state_thread(s, e->thread);
         o = rb_state_object(s, e->target);
         if (RB_UNLIKELY(!t || !o))
             return rb_internal(s->error, "out of memory for thread clocks and lock states");
     }
-    if (RB_LIKELY(e->op == RB_ACQUIRE)) // before the switch: a branch predicts better than a jump table
-        return lock_acquire(s, t, o, e, index);
-    if (RB_LIKELY(e->op == RB_RELEASE))
-        return lock_release(s, t, o, e, index);
     switch (e->op) {
     case RB_RD_ACQ:
     case RB_LOAD:
     case RB_WAIT:
+    case RB_LEAVE:
         plain_acquire(s, t, o);
         return 0;
     case RB_RD_REL:
         return read_unlock(s, t, o);
-    case RB_STORE:
+    case RB_STORE: // replaces everything, read-unlocks included: some may live on in `main` alone
         o->loose = true;
         ops->release_store(&s->engine, t, &o->main);
-        s->result->releases++;
+        if (o->readers)
+            ops->sync_clear(&s->engine, o->readers);
+        s->releases++;
         return 0;
     case RB_RMW:
         plain_acquire(s, t, o);
@@ -140,18 +96,8 @@ int rb_state_event(struct rb_state *s, const struct rb_event *e, uint64_t index)
         return 0;
     case RB_RMW_REL:
     case RB_POST:
+    case RB_ARRIVE: // not cleared between rounds: the trace does not say where one ends
         join_release(s, t, o);
-        return 0;
-    case RB_ARRIVE:
-        if (o->leaving) { // a new round begins with nothing in it
-            ops->sync_clear(&s->engine, &o->main);
-            o->leaving = false;
-        }
-        join_release(s, t, o);
-        return 0;
-    case RB_LEAVE:
-        o->leaving = true;
-        plain_acquire(s, t, o);
         return 0;
     case RB_FORK:
     case RB_JOIN: {

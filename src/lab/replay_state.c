@@ -160,12 +160,18 @@ void rb_state_collect(struct rb_state *s)
 {
     struct rb_result *to = s->result;
 
+    to->acquires = s->acquires;
+    to->acquires_skipped = s->acquires_skipped;
+    to->releases = s->releases;
+    to->sampled = s->sampled;
+
     for (uint32_t i = 0; i < s->touched_count; i++) {
         struct rb_engine_counters *c = &s->threads[s->touched[i]].count;
         to->releases_processed += c->releases_processed;
         to->deep_copies += c->deep_copies;
         to->entries_traversed += c->entries_traversed;
         to->entries_total += c->entries_total;
+        to->starved += c->starved;
         *c = (struct rb_engine_counters){0};
     }
 }

@@ -5,6 +5,7 @@
 
 #include "engine/access_history.h"
 #include "lab/id_map.h"
+#include "lab/page_classes.h"
 #include "lab/replay.h"
 #include "trace/lock_check.h"
 
@@ -14,7 +15,6 @@ struct rb_object {
     struct rb_lock_state held;
     struct rb_sync *readers; // read-unlocks since the last write-unlock; seen by write-locks only
     bool unread;             // a read-unlock came after the last write-lock
-    bool leaving;            // barrier: threads are leaving the round; the next arrival opens a new one
     bool loose;              // released without the lock discipline at least once: see rb_engine_ops.release
 };
 _Static_assert(sizeof(struct rb_object) == 64, "one cache line");
@@ -38,6 +38,7 @@ struct rb_state {
     uint32_t touched_count;
     uint64_t limit[RB_OPS]; // of the target of each kind of event; 0: no such kind
     uint32_t thread_limit, location_limit;
+    uint64_t acquires, acquires_skipped, releases, sampled; // for the result
 
     // Windows: numbers of the trace -> numbers in `objects` and `cells`, which then grow with the window.
     bool windowed;
@@ -50,8 +51,8 @@ struct rb_state {
 int rb_state_open(struct rb_state *s);
 void rb_state_close(struct rb_state *s);
 
-// Feeds records [from, to) of a page. Returns 0 or a negative errno with the state's error.
-int rb_state_feed(struct rb_state *s, const struct rb_page *page, uint32_t from, uint32_t to);
+// Feeds the records of a page that are in `classes`. Returns 0 or a negative errno with the state's error.
+int rb_state_feed(struct rb_state *s, const struct rb_page *page, const struct rb_classes *classes);
 
 // Back to the state before the first event, at a cost of what was touched.
 void rb_state_reset(struct rb_state *s);
@@ -59,8 +60,10 @@ void rb_state_reset(struct rb_state *s);
 // Adds the threads' counters to the result and forgets them.
 void rb_state_collect(struct rb_state *s);
 
-// Applies a non-access event, number `index` of the trace.
-int rb_state_event(struct rb_state *s, const struct rb_event *e, uint64_t index);
+// Applies an event that is neither an access nor of a mutex.
+int rb_state_event(struct rb_state *s, const struct rb_event *e);
+// Lock discipline broken: counted under --lenient, else an error that names the place.
+int rb_state_misuse(struct rb_state *s, uint64_t index, enum rb_lock_verdict verdict);
 
 struct rb_thread *rb_state_start_thread(struct rb_state *s, uint32_t id);
 struct rb_object *rb_state_new_object(struct rb_state *s, uint64_t id);

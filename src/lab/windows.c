@@ -22,7 +22,7 @@ static struct plan make_plan(const struct rb_reader *reader, const struct rb_sam
     const double m = 4.0 * (double)reader->header.threads_run + 2.0 * (double)reader->header.locks_held;
     struct plan p = {.n = reader->header.events};
 
-    if ((double)p.n < 12 * m / spec->p) {
+    if (m <= 0 || (double)p.n < 12 * m / spec->p) {
         p.k = p.n;
         p.r = 1;
     } else {
@@ -43,7 +43,9 @@ static int by_value(const void *a, const void *b)
 static int run_window(struct rb_state *s, uint64_t from, uint64_t to)
 {
     struct rb_reader *r = s->reader;
-    const uint64_t last_page = (to - 1) / r->per_page;
+    const uint64_t last_page = (to - 1) / r->per_page, bytes = r->bytes_read;
+    const bool wide = r->layout.record_bytes == 16;
+    struct rb_classes classes;
     struct rb_page page;
 
     s->result->windows++;
@@ -53,10 +55,13 @@ static int run_window(struct rb_state *s, uint64_t from, uint64_t to)
             return status;
         const uint32_t begin = from > page.first ? (uint32_t)(from - page.first) : 0;
         const uint32_t end = to - page.first < page.count ? (uint32_t)(to - page.first) : page.count;
-        status = rb_state_feed(s, &page, begin, end);
+        rb_classify(page.words, begin, end, wide, &classes);
+        status = rb_state_feed(s, &page, &classes);
+        s->result->events_read += end - begin;
         if (status < 0)
             return status;
     }
+    s->result->bytes_read += r->bytes_read - bytes;
     rb_state_reset(s);
     return 0;
 }
@@ -64,9 +69,11 @@ static int run_window(struct rb_state *s, uint64_t from, uint64_t to)
 int rb_windows_run(struct rb_state *s)
 {
     const struct plan p = make_plan(s->reader, &s->options->sampler);
-    uint64_t *start = malloc((size_t)p.r * sizeof(*start));
     int status = 0;
 
+    if (p.n == 0)
+        return 0;
+    uint64_t *start = malloc((size_t)p.r * sizeof(*start));
     if (!start)
         return rb_internal(s->error, "out of memory for the windows");
     for (uint64_t i = 0; i < p.r; i++)

@@ -4,27 +4,28 @@
 // are not recorded: the first access of a shortest race is in a sampling period with probability P, and its
 // second is then seen wherever it falls. So each race is found with probability at least P. That local
 // clocks stand still outside sampling periods is what the st, su and so engines do anyway.
+#include <errno.h>
+
 #include "sample/sampler.h"
 
 static int start(struct rb_sampler *s)
 {
-    s->pacer.left = 0;
-    s->pacer.scale = s->spec.p < 1 && s->spec.p > 0 ? 1 / rb_ln(1 - s->spec.p) : 0;
+    s->gaps = rb_arena_alloc(&s->arena, sizeof(*s->gaps));
+    if (!s->gaps)
+        return -ENOMEM;
+    rb_gaps_init(s->gaps, s->spec.p);
+    s->period_left = 0;
     return 0;
 }
 
 static uint64_t gap(struct rb_sampler *s)
 {
-    uint64_t periods;
-
-    if (s->pacer.left > 0) {
-        s->pacer.left--;
+    if (s->period_left > 0) {
+        s->period_left--;
         return 0;
     }
-    if (s->spec.p <= 0)
-        return RB_GAP_END;
-    periods = rb_rng_geometric(&s->rng, s->pacer.scale);
-    s->pacer.left = s->spec.length - 1;
+    const uint64_t periods = rb_gaps_draw(s->gaps, &s->rng);
+    s->period_left = s->spec.length - 1;
     return periods < RB_GAP_END / s->spec.length ? periods * s->spec.length : RB_GAP_END;
 }
 

@@ -1,18 +1,21 @@
-// Each access alone with probability P. Drawn as gaps between taken accesses (geometric), so an access that
-// is passed over costs nothing.
+// Each access alone with probability P. Drawn as gaps between taken accesses, so an access that is passed over
+// costs nothing.
+#include <errno.h>
+
 #include "sample/sampler.h"
 
 static int start(struct rb_sampler *s)
 {
-    s->random.scale = s->spec.p < 1 && s->spec.p > 0 ? 1 / rb_ln(1 - s->spec.p) : 0;
+    s->gaps = rb_arena_alloc(&s->arena, sizeof(*s->gaps));
+    if (!s->gaps)
+        return -ENOMEM;
+    rb_gaps_init(s->gaps, s->spec.p);
     return 0;
 }
 
 static uint64_t gap(struct rb_sampler *s)
 {
-    if (s->spec.p <= 0)
-        return RB_GAP_END;
-    return rb_rng_geometric(&s->rng, s->random.scale);
+    return rb_gaps_draw(s->gaps, &s->rng);
 }
 
 const struct rb_sampler_ops rb_sample_random = {.name = "random",

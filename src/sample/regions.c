@@ -108,7 +108,7 @@ static bool push(struct rb_sampler *s, struct frames *f, bool taken)
 static int start(struct rb_sampler *s, const struct policy *p)
 {
     struct rb_regions *g = rb_arena_zalloc(&s->arena, sizeof(*g));
-    const uint64_t scopes = p->per_thread ? s->world.threads : 1;
+    const uint64_t scopes = p->per_thread && s->world.threads > 0 ? s->world.threads : 1;
 
     s->by_location = s->world.functions == 0;
     s->regions = g;

@@ -85,11 +85,11 @@ int rb_sampler_parse(const char *text, struct rb_sampler_spec *spec, struct rb_e
         return 0;
     }
     if (ops == &rb_sample_pacer) {
-        spec->length = numbers == 2 ? (uint64_t)b : PACER_LENGTH;
         if (!is_share(a) || (numbers == 2 && (!(b >= 1 && b <= 1e12) || b != (double)(uint64_t)b)))
             return rb_bad_input(e, "sampler '%.40s': expected pacer:P or pacer:P,LENGTH with P from 0 to 1 "
                                    "and a whole LENGTH of at least 1",
                                 text);
+        spec->length = numbers == 2 ? (uint64_t)b : PACER_LENGTH;
         return 0;
     }
     if (*ops->parameters && (numbers != 1 || !is_share(a)))

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/gaps.h"
 #include "base/rng.h"
 #include "base/types.h"
 
@@ -38,20 +39,12 @@ struct rb_sampler {
     struct rb_rng rng;
     bool by_location; // wanted functions, got locations
     struct rb_arena arena;
-    union { // of the policy that runs
-        struct {
-            double scale; // 1 / ln(1 - p), for gaps
-        } random;
-        struct {
-            uint64_t left; // accesses of the current sampling period still to take
-            double scale;
-        } pacer;
-        struct rb_regions *regions;
-        uint64_t *chosen; // static: a bit a location
-    };
+    // of the policy that runs
+    struct rb_gaps *gaps;       // random; pacer: between sampling periods
+    uint64_t period_left;       // pacer: accesses of the current sampling period still to take
+    struct rb_regions *regions; // LiteRace's family
+    uint64_t *chosen;           // static: a bit a location
 };
-
-#define RB_GAP_END UINT64_MAX
 
 struct rb_sampler_ops {
     const char *name;

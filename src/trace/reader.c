@@ -176,28 +176,47 @@ int rb_reader_read(const struct rb_reader *r, void *data, uint64_t bytes, uint64
     return 0;
 }
 
-static RB_NOINLINE int fill_buffer(struct rb_reader *r, uint64_t index, uint32_t ahead, struct rb_error *e)
+int rb_reader_pages(const struct rb_reader *r, uint64_t index, uint32_t want, void *buffer, uint32_t *good,
+                    struct rb_error *e)
 {
-    uint64_t want = ahead < RB_READER_PAGES - 1 ? ahead + UINT64_C(1) : RB_READER_PAGES;
-    uint32_t good = 0;
+    const uint64_t *page = buffer;
 
+    *good = 0;
     if (index >= r->pages)
         return rb_internal(e, "%s: page %" PRIu64 " asked for, the trace has %" PRIu64, r->path, index,
                            r->pages);
     if (want > r->pages - index)
-        want = r->pages - index;
-    r->buffer_count = 0;
-    const int status = rb_reader_read(r, r->buffer, want * RBT_PAGE_BYTES, (index + 1) * RBT_PAGE_BYTES, e);
+        want = (uint32_t)(r->pages - index);
+    const int status =
+        rb_reader_read(r, buffer, (uint64_t)want * RBT_PAGE_BYTES, (index + 1) * RBT_PAGE_BYTES, e);
     if (status < 0)
         return status;
-    r->pages_read += want;
-    r->bytes_read += want * RBT_PAGE_BYTES;
-
     // A bad page further on is reported when it is asked for, with the good ones before it used.
-    while (good < want && page_good(r, rb_reader_slot(r, good), index + good))
-        good++;
-    if (good == 0)
-        return bad_page(r, rb_reader_slot(r, 0), index, e);
+    for (; *good < want && page_good(r, page, index + *good); page += RBT_PAGE_BYTES / 8)
+        ++*good;
+    return *good > 0 ? 0 : bad_page(r, page, index, e);
+}
+
+struct rb_page rb_reader_view(const struct rb_reader *r, const void *page, uint64_t index)
+{
+    const uint64_t *words = page;
+    struct rbt_page_head head;
+
+    memcpy(&head, words, sizeof(head));
+    return (struct rb_page){
+        .words = words + RB_HEAD_WORDS, .count = head.count, .first = index * r->per_page};
+}
+
+static RB_NOINLINE int fill_buffer(struct rb_reader *r, uint64_t index, uint32_t ahead, struct rb_error *e)
+{
+    const uint32_t want = ahead < RB_READER_PAGES - 1 ? ahead + 1 : RB_READER_PAGES;
+    uint32_t good;
+
+    r->buffer_count = 0;
+    const int status = rb_reader_pages(r, index, want, r->buffer, &good, e);
+    if (status < 0)
+        return status;
+    r->bytes_read += (uint64_t)good * RBT_PAGE_BYTES;
     r->buffer_first = index;
     r->buffer_count = good;
     return 0;
@@ -217,11 +236,7 @@ int rb_reader_page(struct rb_reader *r, uint64_t index, uint32_t ahead, struct r
         if (status < 0)
             return status;
     }
-    const uint64_t *words = rb_reader_slot(r, index - r->buffer_first);
-    struct rbt_page_head head;
-    memcpy(&head, words, sizeof(head));
-    *page =
-        (struct rb_page){.words = words + RB_HEAD_WORDS, .count = head.count, .first = index * r->per_page};
+    *page = rb_reader_view(r, rb_reader_slot(r, index - r->buffer_first), index);
     return 0;
 }
 

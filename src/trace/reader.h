@@ -37,8 +37,7 @@ struct rb_reader {
     unsigned char *buffer; // pages [buffer_first, buffer_first + buffer_count), checked
     uint64_t buffer_first;
     uint32_t buffer_count;
-    uint64_t pages_read; // counted, for the claim that RPT reads its windows and nothing else
-    uint64_t bytes_read;
+    uint64_t bytes_read; // counted, for the claim that RPT reads its windows and nothing else
 
     struct rb_names names[RBT_TABLES]; // filled by rb_reader_load_names
     bool names_loaded;
@@ -60,6 +59,13 @@ void rb_reader_close(struct rb_reader *r);
 // next call that reads. 0 or a negative errno with `e`.
 int rb_reader_page(struct rb_reader *r, uint64_t index, uint32_t ahead, struct rb_page *page,
                    struct rb_error *e);
+
+// Reads and checks up to `want` pages from page `index` on into the caller's buffer, without touching the
+// reader, so that another thread may read ahead. `good` of them are sound, at least one if it returns 0.
+int rb_reader_pages(const struct rb_reader *r, uint64_t index, uint32_t want, void *buffer, uint32_t *good,
+                    struct rb_error *e);
+// A page of such a buffer.
+struct rb_page rb_reader_view(const struct rb_reader *r, const void *page, uint64_t index);
 
 // With `on`, pages are handed out once their checksums and counts are right, and the caller looks at each
 // record it uses (rb_event_ok): the replay, which uses few. Off at first.

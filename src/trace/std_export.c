@@ -277,6 +277,23 @@ RB_INLINE int put_event(struct export *x, uint64_t number, struct rb_event *even
     return x->at - x->buffer > BUFFER ? flush(x) : 0;
 }
 
+// Names of variables are scattered, and each is two dependent cache misses: asks for them some events ahead.
+RB_INLINE void prefetch_name(const struct export *x, const struct rb_page *page, uint32_t k, bool wide)
+{
+    enum { FAR = 24, NEAR = 12 };
+    const struct rb_intern *t = &x->names[RBT_VARIABLES];
+    struct rb_event event;
+
+    if (k + FAR >= page->count)
+        return;
+    event = rb_unpack(&x->r->layout, page->words + (wide ? 2 * (k + FAR) : k + FAR), wide);
+    if (event.op < RB_FIRST_NON_ACCESS)
+        __builtin_prefetch(&t->offset[event.target]);
+    event = rb_unpack(&x->r->layout, page->words + (wide ? 2 * (k + NEAR) : k + NEAR), wide);
+    if (event.op < RB_FIRST_NON_ACCESS)
+        __builtin_prefetch(&t->packed[t->offset[event.target]]);
+}
+
 static int put_events(struct export *x, const uint32_t *say)
 {
     const bool wide = x->r->layout.record_bytes == 16;
@@ -286,6 +303,8 @@ static int put_events(struct export *x, const uint32_t *say)
         int status = rb_reader_page(x->r, i, RB_READER_PAGES - 1, &page, x->error);
         for (uint32_t k = 0; k < page.count && status == 0; k++) {
             struct rb_event event = rb_unpack(&x->r->layout, page.words + (wide ? 2 * k : k), wide);
+            if (x->named[RBT_VARIABLES])
+                prefetch_name(x, &page, k, wide);
             // An import drops a byte order mark at the start; one that belongs to a name gets company.
             if (i == 0 && k == 0 && x->named[RBT_THREADS]) {
                 char *end = put_name(x, RBT_THREADS, event.thread, x->at);

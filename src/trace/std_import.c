@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trace/int_intern.h"
 #include "trace/intern.h"
 #include "trace/lock_check.h"
 #include "trace/std.h"
@@ -29,16 +30,6 @@ struct pending {
     struct rb_intern_key thread_key, target_key;
 };
 
-// Location values to numbers, in order of appearance. Open addressing.
-struct locations {
-    struct {
-        int32_t value;
-        uint32_t id_plus_1;
-    } * slots;
-    uint32_t capacity, count;
-    int32_t *values;
-};
-
 struct import {
     const char *path;
     struct rb_writer *writer;
@@ -47,7 +38,7 @@ struct import {
     bool lenient;
 
     struct rb_intern names[RBT_TABLES]; // all but locations
-    struct locations locations;
+    struct rb_int_intern locations;
     struct rb_lock_state *mutexes; // of each lock number
     uint32_t mutexes_capacity;
     struct rb_lock_table readers;
@@ -69,73 +60,6 @@ static int out_of_memory(struct import *m)
     return rb_internal(m->error, "%s:%" PRIu64 ": out of memory", m->path, m->line);
 }
 
-// ----------------------------------------------------------------------------------------------- locations
-
-static inline uint32_t location_home(const struct locations *l, int32_t value)
-{
-    return (uint32_t)(((uint64_t)(uint32_t)value * 0x9e3779b97f4a7c15u) >> 32) & (l->capacity - 1);
-}
-
-static bool locations_grow(struct locations *l)
-{
-    struct locations bigger = {.capacity = l->capacity ? l->capacity * 2 : 1024, .count = l->count};
-
-    bigger.slots = calloc(bigger.capacity, sizeof(bigger.slots[0]));
-    bigger.values = realloc(l->values, (size_t)bigger.capacity / 2 * sizeof(bigger.values[0]));
-    if (bigger.values)
-        l->values = bigger.values;
-    if (!bigger.slots || !bigger.values) {
-        free(bigger.slots);
-        return false;
-    }
-    for (uint32_t id = 0; id < l->count; id++) {
-        uint32_t i = location_home(&bigger, l->values[id]);
-        while (bigger.slots[i].id_plus_1 != 0)
-            i = (i + 1) & (bigger.capacity - 1);
-        bigger.slots[i].value = l->values[id];
-        bigger.slots[i].id_plus_1 = id + 1;
-    }
-    free(l->slots);
-    *l = bigger;
-    return true;
-}
-
-static RB_NOINLINE int location_new(struct import *m, int32_t value, uint32_t *id)
-{
-    struct locations *l = &m->locations;
-
-    if (l->count >= RB_MAX_LOCATIONS)
-        return rb_bad_input(m->error,
-                            "%s:%" PRIu64 ": more than %u different locations, the most a trace may have",
-                            m->path, m->line, RB_MAX_LOCATIONS);
-    if (l->count >= l->capacity / 2 && !locations_grow(l))
-        return out_of_memory(m);
-    uint32_t i = location_home(l, value);
-    while (l->slots[i].id_plus_1 != 0)
-        i = (i + 1) & (l->capacity - 1);
-    l->values[l->count] = value;
-    l->slots[i].value = value;
-    l->slots[i].id_plus_1 = ++l->count;
-    *id = l->count - 1;
-    return 0;
-}
-
-RB_INLINE int location_get(struct import *m, int32_t value, uint32_t *id)
-{
-    const struct locations *l = &m->locations;
-
-    if (RB_LIKELY(l->capacity != 0)) {
-        for (uint32_t i = location_home(l, value); l->slots[i].id_plus_1 != 0;
-             i = (i + 1) & (l->capacity - 1)) {
-            if (l->slots[i].value == value) {
-                *id = l->slots[i].id_plus_1 - 1;
-                return 0;
-            }
-        }
-    }
-    return location_new(m, value, id);
-}
-
 // -------------------------------------------------------------------------------------------------- events
 
 static RB_NOINLINE int bad_name(struct import *m, enum rbt_table table, const char *name, uint32_t length,
@@ -148,6 +72,22 @@ static RB_NOINLINE int bad_name(struct import *m, enum rbt_table table, const ch
         return out_of_memory(m);
     return rb_bad_input(m->error, "%s:%" PRIu64 ": more than %u %s, the most a trace may have", m->path,
                         m->line, RB_MAX_THREADS, table == RBT_THREADS ? "threads" : "names");
+}
+
+static RB_NOINLINE int location_new(struct import *m, int32_t value, uint32_t *id)
+{
+    if (m->locations.count >= RB_MAX_LOCATIONS)
+        return rb_bad_input(m->error,
+                            "%s:%" PRIu64 ": more than %u different locations, the most a trace may have",
+                            m->path, m->line, RB_MAX_LOCATIONS);
+    *id = rb_int_add(&m->locations, value);
+    return *id == RB_INTERN_NONE ? out_of_memory(m) : 0;
+}
+
+RB_INLINE int location_get(struct import *m, int32_t value, uint32_t *id)
+{
+    *id = rb_int_find(&m->locations, value);
+    return RB_LIKELY(*id != RB_INTERN_NONE) ? 0 : location_new(m, value, id);
 }
 
 // A new name is checked once, when it gets its number; known ones cost a lookup.
@@ -271,8 +211,7 @@ RB_INLINE int add_line(struct import *m)
     p->thread_key = rb_intern_key_of(l->thread, l->thread_length);
     p->target_key = rb_intern_key_of(l->target, l->target_length);
     rb_intern_prefetch(&m->names[rb_table_of_space[rb_op_info[l->op].space]], &p->target_key);
-    if (RB_LIKELY(m->locations.capacity))
-        __builtin_prefetch(&m->locations.slots[location_home(&m->locations, l->location)]);
+    rb_int_prefetch(&m->locations, l->location);
     return ++m->batched == BATCH ? add_batch(m) : 0;
 }
 
@@ -492,7 +431,7 @@ static bool is_default(const struct rb_intern *t, char letter)
 
 static int write_locations(struct import *m)
 {
-    const struct locations *l = &m->locations;
+    const struct rb_int_intern *l = &m->locations;
     unsigned char *packed = malloc((size_t)l->count * 12 + 16); // a length and at most 11 characters
     size_t bytes = 0;
     bool plain = true;
@@ -583,8 +522,7 @@ out:
     if (m) {
         for (int t = 0; t < RBT_TABLES; t++)
             rb_intern_free(&m->names[t]);
-        free(m->locations.slots);
-        free(m->locations.values);
+        rb_int_free(&m->locations);
         free(m->mutexes);
         rb_lock_table_free(&m->readers);
         free(m->text ? m->text - RB_STD_PAD : NULL);

@@ -139,7 +139,7 @@ static void consider(const char *word, size_t length, const char *known, const c
 static const char *nearest(const char *word, size_t length)
 {
     const char *best = NULL;
-    unsigned least = length > 4 ? 3 : 2; // and more edits than this is another word
+    unsigned least = length > 3 ? 3 : 2; // and more edits than this is another word
 
     if (length > WORD_MAX)
         return NULL;

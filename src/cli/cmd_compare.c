@@ -1,0 +1,328 @@
+// railbird compare: traces through every engine and every sampler, as tables, JSON or a page.
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "lab/compare.h"
+#include "lab/html.h"
+
+#define NAME "compare"
+
+#define DEFAULT_ENGINES  "fasttrack,st,su,so"
+#define DEFAULT_SAMPLERS "all,random:0.03,random:0.003,literace,pacer:0.03,rpt:0.01,0.1"
+#define DEFAULT_RUNS     3
+
+struct options {
+    struct rb_compare_plan plan;
+    char **traces;
+    size_t trace_count;
+    const char *html;
+    bool json;
+};
+
+static void help(void)
+{
+    fputs("usage: railbird compare TRACE... [--engines E,...] [--samplers S,...] [--runs N] [--seed N]\n"
+          "                        [--lenient] [--json] [--html FILE]\n"
+          "\n"
+          "Runs each trace (.rbt, or RAPID's STD text) through every engine with every sampler and prints a "
+          "table:\n"
+          "what was found, what share of the races that fasttrack finds on all accesses, and what it cost.\n"
+          "Exit status 66 if there is a race.\n"
+          "\n"
+          "  --engines E,...   default " DEFAULT_ENGINES "; known:",
+          stdout);
+    for (int i = 0; rb_engines[i]; i++)
+        printf(" %s", rb_engines[i]->name);
+    fputs("\n  --samplers S,...  default " DEFAULT_SAMPLERS ";\n                    known:", stdout);
+    for (int i = 0; rb_samplers[i]; i++)
+        printf("%s %s%s", i == 7 ? "\n                   " : "", rb_samplers[i]->name,
+               rb_samplers[i]->parameters);
+    printf("\n  --runs N          runs of each, every one with a seed of its own (default %d)\n"
+           "  --seed N          the first seed; the next runs take N+1, N+2, ... (default 1)\n"
+           "  --lenient         takes traces that release locks nobody holds, and says how many\n"
+           "  --json            one JSON object on standard output\n"
+           "  --html FILE       also a page with tables and plots, in one file\n",
+           DEFAULT_RUNS);
+}
+
+enum { OPT_ENGINES = 256, OPT_SAMPLERS, OPT_RUNS, OPT_SEED, OPT_LENIENT, OPT_JSON, OPT_HTML };
+
+static const struct option long_options[] = {
+    {"engines", required_argument, NULL, OPT_ENGINES},
+    {"samplers", required_argument, NULL, OPT_SAMPLERS},
+    {"runs", required_argument, NULL, OPT_RUNS},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"lenient", no_argument, NULL, OPT_LENIENT},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"html", required_argument, NULL, OPT_HTML},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+// ------------------------------------------------------------------------------------------------------
+// lists
+
+static size_t commas(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += *text == ',';
+    return n;
+}
+
+static bool is_number(const char *text)
+{
+    char *end;
+
+    strtod(text, &end);
+    return end != text && *end == 0;
+}
+
+static int bad_engine(const char *name)
+{
+    char known[128] = "";
+    size_t used = 0;
+
+    for (int i = 0; rb_engines[i] && used < sizeof(known); i++)
+        used += (size_t)snprintf(known + used, sizeof(known) - used, " %s", rb_engines[i]->name);
+    return cli_usage(NAME, "--engines: '%s' is not known; expected a list of:%s", name, known);
+}
+
+// The lists drop what stands there twice: a row is measured once. Both return -1 to go on, else an exit
+// status.
+static int parse_engines(char *text, struct rb_compare_plan *plan)
+{
+    plan->engines = calloc(commas(text) + 1, sizeof(*plan->engines));
+    if (!plan->engines)
+        return RB_EXIT_INTERNAL;
+    for (char *name; (name = strsep(&text, ","));) {
+        const struct rb_engine_ops *engine = rb_engine_find(name);
+        size_t i = 0;
+        if (!engine)
+            return bad_engine(name);
+        while (i < plan->engine_count && plan->engines[i] != engine)
+            i++;
+        plan->engines[i] = engine;
+        plan->engine_count += i == plan->engine_count;
+    }
+    return -1;
+}
+
+// Parameters have commas of their own (rpt:0.01,0.1): a piece that is a number belongs to the one before it.
+static int parse_samplers(char *text, struct rb_compare_plan *plan)
+{
+    struct rb_error e = {0};
+
+    plan->samplers = calloc(commas(text) + 1, sizeof(*plan->samplers));
+    if (!plan->samplers)
+        return RB_EXIT_INTERNAL;
+    while (text) {
+        char *name = text, *comma = strchr(text, ',');
+        for (; comma; comma = strchr(comma + 1, ',')) {
+            char *piece = comma + 1, *end = strchrnul(piece, ',');
+            const char kept = *end;
+            *end = 0;
+            const bool more = is_number(piece);
+            *end = kept;
+            if (!more)
+                break;
+        }
+        if (comma)
+            *comma = 0;
+        text = comma ? comma + 1 : NULL;
+
+        struct rb_sampler_spec spec;
+        size_t i = 0;
+        if (strlen(name) >= sizeof(spec.text))
+            return cli_usage(NAME, "--samplers: '%.40s...' is too long for a sampler", name);
+        if (rb_sampler_parse(name, &spec, &e) < 0)
+            return cli_usage(NAME, "--samplers: %s", e.text);
+        while (i < plan->sampler_count && strcmp(plan->samplers[i].text, spec.text) != 0)
+            i++;
+        plan->samplers[i] = spec;
+        plan->sampler_count += i == plan->sampler_count;
+    }
+    return -1;
+}
+
+static int parse_lists(const char *engines, const char *samplers, struct rb_compare_plan *plan)
+{
+    char *e = strdup(engines), *s = strdup(samplers);
+    int status = e && s ? parse_engines(e, plan) : RB_EXIT_INTERNAL;
+
+    if (status < 0)
+        status = parse_samplers(s, plan);
+    if (status == RB_EXIT_INTERNAL)
+        fputs("railbird " NAME ": out of memory\n", stderr);
+    free(e);
+    free(s);
+    return status;
+}
+
+// Returns -1 to go on, else an exit status.
+static int parse(int argc, char **argv, struct options *o)
+{
+    const char *engines = DEFAULT_ENGINES, *samplers = DEFAULT_SAMPLERS;
+    struct rb_compare_plan *plan = &o->plan;
+    uint64_t runs = DEFAULT_RUNS;
+    int c;
+
+    *o = (struct options){.plan.seed = 1};
+    while ((c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+        switch (c) {
+        case OPT_ENGINES:
+            engines = optarg;
+            break;
+        case OPT_SAMPLERS:
+            samplers = optarg;
+            break;
+        case OPT_RUNS:
+            if (!cli_whole(optarg, 1, RB_COMPARE_RUNS, &runs))
+                return cli_usage(NAME, "--runs %s: expected a whole number from 1 to %u", optarg,
+                                 RB_COMPARE_RUNS);
+            break;
+        case OPT_SEED:
+            if (!cli_whole(optarg, 0, INT64_MAX, &plan->seed))
+                return cli_usage(NAME, "--seed %s: expected a whole number below 2^63", optarg);
+            break;
+        case OPT_LENIENT:
+            plan->lenient = true;
+            break;
+        case OPT_JSON:
+            o->json = true;
+            break;
+        case OPT_HTML:
+            o->html = optarg;
+            break;
+        case 'h':
+            help();
+            return RB_EXIT_OK;
+        default:
+            return cli_bad_option(NAME, c, argv);
+        }
+    }
+    plan->runs = (uint32_t)runs;
+    o->traces = argv + optind;
+    o->trace_count = (size_t)(argc - optind);
+    const int status = parse_lists(engines, samplers, plan);
+    if (status >= 0)
+        return status;
+    return o->trace_count ? -1 : cli_usage(NAME, "which trace?");
+}
+
+// -------------------------------------------------------------------------------------------------------
+// runs
+
+// What the reader of the numbers should know, once a trace.
+static void say_notes(const struct rb_comparison *c)
+{
+    const char *before = NULL;
+
+    for (size_t i = 0; i < c->row_count; i = rb_compare_group_end(c, i)) {
+        if (!c->rows[i].by_location)
+            continue;
+        if (!before)
+            fprintf(stderr, "railbird " NAME ": %s: no function events; code locations are the regions of",
+                    c->trace);
+        fprintf(stderr, "%s %s", before ? "," : "", c->rows[i].sampler.text);
+        before = c->rows[i].sampler.text;
+    }
+    if (before)
+        fputc('\n', stderr);
+    if (c->lenient_releases || c->lenient_acquires)
+        fprintf(stderr,
+                "railbird " NAME ": %s: %" PRIu64 " releases without a matching acquire taken as plain "
+                "releases, %" PRIu64 " acquires of locks held elsewhere\n",
+                c->trace, c->lenient_releases, c->lenient_acquires);
+}
+
+static int compare_trace(const struct options *o, size_t index, struct rb_comparison *c, struct rb_error *e)
+{
+    struct rb_compare_plan plan = o->plan;
+    struct cli_progress progress;
+    struct rb_reader reader;
+    char label[256];
+    int status;
+
+    *c = (struct rb_comparison){0};
+    status = cli_open_trace(NAME, o->traces[index], plan.lenient, &reader, e);
+    if (status < 0)
+        return status;
+    snprintf(label, sizeof(label), "%.200s (%zu of %zu)", o->traces[index], index + 1, o->trace_count);
+    cli_progress_start(&progress, label);
+    plan.progress = cli_progress_step;
+    plan.progress_context = &progress;
+    status = rb_compare(&reader, &plan, c, e);
+    cli_progress_end(&progress);
+    rb_reader_close(&reader);
+    if (status == 0)
+        say_notes(c);
+    return status;
+}
+
+struct page {
+    const struct options *o;
+    const struct rb_comparison *results;
+};
+
+static void fill_page(FILE *out, void *context)
+{
+    const struct page *p = context;
+
+    rb_compare_html(out, p->results, p->o->trace_count, &p->o->plan);
+}
+
+static int compare_all(const struct options *o, struct rb_comparison *results, struct rb_error *e)
+{
+    bool raced = false;
+    int status = o->html ? rb_html_check("--html", o->html, e) : 0;
+
+    for (size_t i = 0; i < o->trace_count && status == 0;
+         i++) // a typo in the last name should not cost the rest
+        if (access(o->traces[i], R_OK) < 0)
+            status = rb_bad_input(e, "%s: cannot open: %m", o->traces[i]);
+    for (size_t i = 0; i < o->trace_count && status == 0; i++) {
+        status = compare_trace(o, i, &results[i], e);
+        if (status < 0)
+            break;
+        raced |= results[i].raced;
+        if (!o->json) {
+            if (i)
+                putchar('\n');
+            rb_compare_text(stdout, &results[i]);
+            if (fflush(stdout) == EOF)
+                status = rb_internal(e, "cannot write the table: %m");
+        }
+    }
+    if (status == 0 && o->html)
+        status = rb_html_write("--html", o->html, fill_page, &(struct page){o, results}, e);
+    if (status == 0 && o->json)
+        status = cli_print_json(rb_compare_json(results, o->trace_count, &o->plan), e);
+    return status < 0 ? status : raced ? RB_EXIT_RACE : RB_EXIT_OK;
+}
+
+int cmd_compare(int argc, char **argv)
+{
+    struct rb_comparison *results = NULL;
+    struct rb_error e = {0};
+    struct options o;
+    int status = parse(argc, argv, &o);
+
+    if (status < 0) {
+        results = calloc(o.trace_count, sizeof(*results));
+        status = results ? compare_all(&o, results, &e) : rb_internal(&e, "out of memory");
+        if (status < 0)
+            status = cli_fail(NAME, &e);
+        for (size_t i = 0; results && i < o.trace_count; i++)
+            rb_comparison_free(&results[i]);
+    }
+    free(results);
+    free(o.plan.engines);
+    free(o.plan.samplers);
+    return status;
+}

@@ -1,0 +1,125 @@
+#include "lab/read_ahead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Fills a batch from page `first` on.
+static void fill(const struct rb_reader *r, struct rb_ahead_batch *b, uint64_t first)
+{
+    const bool wide = r->layout.record_bytes == 16;
+
+    b->first = first;
+    b->error = (struct rb_error){0};
+    b->status = rb_reader_pages(r, first, RB_AHEAD_PAGES, b->pages, &b->count, &b->error);
+    for (uint32_t i = 0; i < b->count; i++) {
+        const struct rb_page page = rb_reader_view(r, b->pages + (size_t)i * RBT_PAGE_BYTES, first + i);
+        rb_classify(page.words, 0, page.count, wide, &b->classes[i]);
+    }
+}
+
+static void *reading(void *argument)
+{
+    struct rb_ahead *a = argument;
+    uint64_t next = 0;
+    bool go = true;
+
+    for (uint32_t turn = 0; go && next < a->reader->pages; turn ^= 1) {
+        struct rb_ahead_batch *b = &a->batch[turn];
+        pthread_mutex_lock(&a->mutex);
+        while (b->full && !a->stop)
+            pthread_cond_wait(&a->changed, &a->mutex);
+        go = !a->stop;
+        pthread_mutex_unlock(&a->mutex);
+        if (!go)
+            break;
+        fill(a->reader, b, next);
+        next += b->count;
+        go = b->status == 0;
+        pthread_mutex_lock(&a->mutex);
+        b->full = true;
+        pthread_cond_signal(&a->changed);
+        pthread_mutex_unlock(&a->mutex);
+    }
+    return NULL;
+}
+
+int rb_ahead_start(struct rb_ahead *a, const struct rb_reader *r, struct rb_error *e)
+{
+    *a = (struct rb_ahead){.reader = r};
+    pthread_mutex_init(&a->mutex, NULL);
+    pthread_cond_init(&a->changed, NULL);
+    for (int i = 0; i < 2; i++) {
+        a->batch[i].pages = aligned_alloc(RBT_PAGE_BYTES, (size_t)RB_AHEAD_PAGES * RBT_PAGE_BYTES);
+        a->batch[i].classes = malloc(RB_AHEAD_PAGES * sizeof(*a->batch[i].classes));
+        if (!a->batch[i].pages || !a->batch[i].classes)
+            return rb_internal(e, "out of memory for reading ahead");
+    }
+    // Without a second thread (too short, or none to be had) batches are filled when they are wanted.
+    a->threaded = r->pages > 2 * RB_AHEAD_PAGES && pthread_create(&a->thread, NULL, reading, a) == 0;
+    return 0;
+}
+
+// The batch that begins with page `next`, once it is there.
+static struct rb_ahead_batch *await(struct rb_ahead *a)
+{
+    struct rb_ahead_batch *b = &a->batch[a->turn];
+
+    if (!a->threaded) {
+        if (!b->full)
+            fill(a->reader, b, a->next);
+        b->full = true;
+        return b;
+    }
+    pthread_mutex_lock(&a->mutex);
+    while (!b->full)
+        pthread_cond_wait(&a->changed, &a->mutex);
+    pthread_mutex_unlock(&a->mutex);
+    return b;
+}
+
+static void give_back(struct rb_ahead *a)
+{
+    pthread_mutex_lock(&a->mutex);
+    a->batch[a->turn].full = false;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->mutex);
+    a->turn ^= 1;
+}
+
+int rb_ahead_next(struct rb_ahead *a, struct rb_page *page, const struct rb_classes **classes,
+                  struct rb_error *e)
+{
+    struct rb_ahead_batch *b = &a->batch[a->turn];
+
+    if (a->next == a->reader->pages)
+        return 1;
+    if (a->next > 0 && a->next == b->first + b->count)
+        give_back(a);
+    b = await(a);
+    if (b->status < 0) {
+        *e = b->error;
+        return b->status;
+    }
+    const uint64_t i = a->next - b->first;
+    *page = rb_reader_view(a->reader, b->pages + i * RBT_PAGE_BYTES, a->next);
+    *classes = &b->classes[i];
+    a->next++;
+    return 0;
+}
+
+void rb_ahead_stop(struct rb_ahead *a)
+{
+    if (a->threaded) {
+        pthread_mutex_lock(&a->mutex);
+        a->stop = true;
+        pthread_cond_signal(&a->changed);
+        pthread_mutex_unlock(&a->mutex);
+        pthread_join(a->thread, NULL);
+    }
+    for (int i = 0; i < 2; i++) {
+        free(a->batch[i].pages);
+        free(a->batch[i].classes);
+    }
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->mutex);
+}
