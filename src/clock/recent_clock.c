@@ -90,3 +90,35 @@ RB_SIMD void rb_rclock_join_blocks(struct rb_rclock *to, const struct rb_rclock 
         stamps[b] = version;
     }
 }
+
+// Entries of blocks that did not rise are joined too, which leaves them as they are.
+RB_SIMD static void max_into(struct rb_rclock *restrict to, const struct rb_rclock *restrict mine,
+                             const struct rb_rclock *restrict seen)
+{
+    lanes *t = (lanes *)(void *)to->time;
+    const lanes *m = (const lanes *)(const void *)mine->time, *s = (const lanes *)(const void *)seen->time;
+
+    for (uint32_t i = 0; i < mine->size / 8; i++) {
+        const lanes more = s[i] > m[i];
+        t[i] = (s[i] & more) | (m[i] & ~more);
+    }
+}
+
+bool rb_rclock_join_copy(struct rb_arena *a, struct rb_rclock **c, const struct rb_rclock *seen,
+                         uint64_t blocks, uint64_t version)
+{
+    struct rb_rclock *old = *c, *mine = rb_arena_alloc(a, rclock_bytes(old->size));
+
+    if (!mine)
+        return false;
+    mine->refs = 1;
+    mine->size = old->size;
+    max_into(mine, old, seen);
+    const uint64_t *from = rb_rclock_stamps(old);
+    uint64_t *to = rb_rclock_stamps(mine);
+    for (uint32_t b = 0; b < old->size / RB_RCLOCK_BLOCK; b++)
+        to[b] = blocks >> b & 1 ? version : from[b];
+    rb_rclock_unref(a, old);
+    *c = mine;
+    return true;
+}

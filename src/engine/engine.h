@@ -52,7 +52,8 @@ struct rb_thread { // two cache lines, the first of them the hot one
     struct rb_fresh *fresh; // su, so: U_t
     uint64_t version;       // so: U_t[t], kept here and not in `fresh`: grows when `recent` changes
     struct rb_engine_counters count;
-} __attribute__((aligned(128)));
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct rb_thread) == 128, "two cache lines");
 
 // The epoch step of a release: what was recorded under e_t is now published.
 RB_INLINE void rb_epoch_step(struct rb_thread *t)

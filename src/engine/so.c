@@ -21,6 +21,7 @@
 #include "engine/so_fast.h"
 
 #define FIRST_ROOM 4u
+#define ONE_PASS   (64 * RB_RCLOCK_BLOCK) // slots of clocks that are copied and joined at once
 
 static int thread_start(struct rb_engine *engine, struct rb_thread *t)
 {
@@ -73,14 +74,17 @@ RB_INLINE uint64_t recent_blocks(const struct rb_rclock *seen, uint32_t first, u
 RB_INLINE uint64_t rising_blocks(struct rb_thread *t, const struct rb_rclock *seen, uint32_t first,
                                  uint64_t recent)
 {
-    uint64_t mask = 0;
+    const struct rb_rclock *have = t->recent;
+    const uint32_t own_block = t->slot / RB_RCLOCK_BLOCK - first;
+    const unsigned own = 1u << t->slot % RB_RCLOCK_BLOCK;
+    uint64_t mask = 0, looked = 0;
 
-    for (; recent; recent &= recent - 1) {
+    for (; recent; recent &= recent - 1, looked += RB_RCLOCK_BLOCK) {
         const unsigned b = (unsigned)__builtin_ctzll(recent);
-        const unsigned own = (unsigned)(t->slot / RB_RCLOCK_BLOCK == first + b) << t->slot % RB_RCLOCK_BLOCK;
-        mask |= (uint64_t)((rb_rclock_rising(t->recent, seen, first + b) & ~own) != 0) << b;
-        t->count.entries_traversed += RB_RCLOCK_BLOCK;
+        const unsigned rising = rb_rclock_rising(have, seen, first + b);
+        mask |= (uint64_t)((rising & ~(b == own_block ? own : 0)) != 0) << b;
     }
+    t->count.entries_traversed += looked;
     return mask;
 }
 
@@ -90,12 +94,19 @@ static bool join_recent(struct rb_engine *engine, struct rb_thread *t, const str
                         uint64_t known, uint64_t version, bool *changed)
 {
     for (uint32_t first = 0; first < seen->size / RB_RCLOCK_BLOCK; first += 64) {
-        uint64_t rising = rising_blocks(t, seen, first, recent_blocks(seen, first, known));
+        const uint64_t rising = rising_blocks(t, seen, first, recent_blocks(seen, first, known));
         if (!rising)
             continue;
+        *changed = true;
+        if (RB_LIKELY(t->recent->refs > 1 && seen->size == t->recent->size && seen->size <= ONE_PASS)) {
+            if (!rb_rclock_join_copy(engine->arena, &t->recent, seen, rising, version))
+                return false;
+            t->count.deep_copies++;
+            t->clock = t->recent->time;
+            continue;
+        }
         if (!own_clock(engine, t, seen->size))
             return false;
-        *changed = true;
         rb_rclock_join_blocks(t->recent, seen, first, rising, version);
     }
     return true;
@@ -117,7 +128,6 @@ static RB_NOINLINE bool learn(struct rb_engine *engine, struct rb_thread *t, con
             return rb_engine_go_blind(engine, t);
     }
     if (s->published > rb_rclock_get(t->recent, s->releaser)) {
-        t->count.entries_traversed++;
         if (!own_clock(engine, t, room))
             return rb_engine_go_blind(engine, t);
         rb_rclock_set(t->recent, s->releaser, s->published, version);
