@@ -19,10 +19,9 @@ struct rb_rclock *rb_rclock_new(struct rb_arena *a, uint32_t slots)
     return c;
 }
 
-void rb_rclock_unref(struct rb_arena *a, struct rb_rclock *c)
+void rb_rclock_free(struct rb_arena *a, struct rb_rclock *c)
 {
-    if (c && --c->refs == 0)
-        rb_arena_free(a, c, rclock_bytes(c->size));
+    rb_arena_free(a, c, rclock_bytes(c->size));
 }
 
 // Whole 64-byte lines: blocks of the arena are rounded up to them.

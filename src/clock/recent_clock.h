@@ -50,7 +50,13 @@ RB_INLINE void rb_rclock_ref(struct rb_rclock *c)
     c->refs++;
 }
 
-void rb_rclock_unref(struct rb_arena *a, struct rb_rclock *c);
+void rb_rclock_free(struct rb_arena *a, struct rb_rclock *c);
+
+RB_INLINE void rb_rclock_unref(struct rb_arena *a, struct rb_rclock *c)
+{
+    if (--c->refs == 0)
+        rb_rclock_free(a, c);
+}
 
 // Makes *c the caller's alone, with room for `slots`; *copied says whether that took a copy. False when
 // memory is out (nothing changed).

@@ -68,24 +68,32 @@ static void deflate(struct rb_arena *a, struct rb_cell *cell, struct many *m)
     *cell = flat;
 }
 
-// The general case, on a list: find the latest racing entry, drop what this access dominates, append it.
+// The general case, on a list: find the racing entry to name, drop what this access dominates, append it.
 static RB_NOINLINE void access_many(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell,
                                     struct rb_access a, bool record, struct rb_partner *partner)
 {
     struct many *m = (struct many *)(uintptr_t)cell->write_where;
+    struct rb_entry read = {0, 0}, write = {0, 0}; // latest racing ones
+    bool last_write_races = false;
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < m->count; i++) {
         const struct rb_entry e = m->entry[i];
-        const bool write = rb_epoch_is_write(e.epoch);
-        if (rb_ordered(t, e.epoch)) {
-            if (a.write || !write)
-                continue;
-        } else if (a.write || write) {
-            *partner = (struct rb_partner){e.epoch, e.where};
+        const bool ordered = rb_ordered(t, e.epoch), is_write = rb_epoch_is_write(e.epoch);
+        if (is_write) {
+            last_write_races = !ordered;
+            if (!ordered)
+                write = e;
+        } else if (a.write && !ordered) {
+            read = e;
         }
-        m->entry[kept++] = e;
+        if (!ordered || (is_write && !a.write))
+            m->entry[kept++] = e;
     }
+    if (read.epoch && !last_write_races)
+        *partner = (struct rb_partner){read.epoch, read.where};
+    else if (write.epoch)
+        *partner = (struct rb_partner){write.epoch, write.where};
     m->count = kept;
     if (record) {
         struct many *room = many_grow(engine->arena, m);

@@ -90,14 +90,18 @@ struct rb_sync {
             uint32_t releaser;      // su: LR, or RB_NO_SLOT after a join
         };
         struct { // so
-            struct rb_source one;   // the only source, while `sources` is at most 1
-            struct rb_source *many; // all of them, when more
-            uint32_t sources, room;
+            struct rb_source one; // the only source, while `sources` is at most 1
+            union {
+                struct rb_source *few;    // all of them, when more; kept when it is one again
+                struct rb_rclock *joined; // their join, when `sources` is RB_JOINED
+            };
+            uint32_t sources;
         };
     };
 };
 
 #define RB_NO_SLOT UINT32_MAX
+#define RB_JOINED  UINT32_MAX
 
 static inline bool rb_engine_go_blind(struct rb_engine *e, struct rb_thread *t)
 {
@@ -106,7 +110,8 @@ static inline bool rb_engine_go_blind(struct rb_engine *e, struct rb_thread *t)
     return false;
 }
 
-// The earlier side of a race.
+// The earlier side of a race. Of several, the same in every engine while their histories agree: the last write
+// if it races, else the latest racing read, else the latest racing write.
 struct rb_partner {
     rb_epoch epoch; // who, when, read or write; 0: no race
     uint64_t where;

@@ -127,17 +127,17 @@ static void write_access(struct rb_engine *engine, struct rb_thread *t, struct r
 
     if (cell->write == mine && record)
         return; // [WRITE SAME EPOCH]
-    if (cell->write && !rb_ordered(t, cell->write))
-        *partner = (struct rb_partner){cell->write, cell->write_where};
     if (RB_UNLIKELY(cell->read & RB_EPOCH_MANY)) { // [WRITE SHARED]
         const struct rb_entry *table = readers(cell);
         for (uint32_t i = 0; i < readers_room(cell); i++)
-            if (table[i].epoch && !rb_ordered(t, table[i].epoch))
+            if (table[i].epoch && !rb_ordered(t, table[i].epoch) && table[i].where >= partner->where)
                 *partner = (struct rb_partner){table[i].epoch, table[i].where};
         drop_reads(engine, cell);
     } else if (cell->read && !rb_ordered(t, cell->read)) {
         *partner = (struct rb_partner){cell->read, cell->read_where};
     }
+    if (cell->write && !rb_ordered(t, cell->write))
+        *partner = (struct rb_partner){cell->write, cell->write_where};
     cell->write = record ? mine : 0;
     cell->write_where = where;
     if (!record)
@@ -147,7 +147,7 @@ static void write_access(struct rb_engine *engine, struct rb_thread *t, struct r
 static void access(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell, struct rb_access a,
                    bool record, struct rb_partner *partner)
 {
-    partner->epoch = 0;
+    *partner = (struct rb_partner){0, 0};
     if (RB_UNLIKELY(engine->blind))
         return;
     record = record && t->epoch < RB_EPOCH_TIME_MAX;

@@ -14,13 +14,16 @@
 // Several sources (ours; the paper falls back to whole vectors): read-unlock, barrier, semaphore and
 // read-modify-write join. The object then holds one source a releasing thread, without those that a newer
 // one dominates: if t knows everything v released (both comparisons above hold for t), then whoever acquires
-// from t learns what v had to say, because C_t >= C_v.
+// from t learns what v had to say, because C_t >= C_v. Beyond FEW sources asking each costs more than a join,
+// and the object holds their join instead, a clock of its own, until a release replaces it or it is cleared
+// (measured in docs/engines.md).
 #include <errno.h>
 
 #include "engine/access_history.h"
 #include "engine/so_fast.h"
 
-#define FIRST_ROOM 4u
+#define FEW        4u                       // sources kept apart
+#define SHORT      4u                       // blocks
 #define ONE_PASS   (64 * RB_RCLOCK_BLOCK) // slots of clocks that are copied and joined at once
 
 static int thread_start(struct rb_engine *engine, struct rb_thread *t)
@@ -37,7 +40,8 @@ static int thread_start(struct rb_engine *engine, struct rb_thread *t)
 
 static void thread_stop(struct rb_engine *engine, struct rb_thread *t)
 {
-    rb_rclock_unref(engine->arena, t->recent);
+    if (t->recent)
+        rb_rclock_unref(engine->arena, t->recent);
     rb_fresh_free(engine->arena, t->fresh);
     t->recent = NULL;
     t->fresh = NULL;
@@ -58,13 +62,16 @@ static bool own_clock(struct rb_engine *engine, struct rb_thread *t, uint32_t sl
     return true;
 }
 
-// Which of 64 blocks from `first` changed after `known`, one bit each. No branches: each is a coin toss.
+// Which of 64 blocks from `first` changed after `known`, one bit each. No branches: each is a coin toss. Of a
+// short clock nearly every block did, and looking at all of them costs less than looking at their stamps.
 RB_INLINE uint64_t recent_blocks(const struct rb_rclock *seen, uint32_t first, uint64_t known)
 {
     const uint64_t *stamps = rb_rclock_stamps(seen) + first;
     const uint32_t blocks = seen->size / RB_RCLOCK_BLOCK - first, n = blocks < 64 ? blocks : 64;
     uint64_t mask = 0;
 
+    if (blocks <= SHORT && first == 0)
+        return (UINT64_C(1) << blocks) - 1;
     for (uint32_t b = 0; b < n; b++)
         mask |= (uint64_t)(stamps[b] > known) << b;
     return mask;
@@ -112,13 +119,13 @@ static bool join_recent(struct rb_engine *engine, struct rb_thread *t, const str
     return true;
 }
 
-static RB_NOINLINE bool learn(struct rb_engine *engine, struct rb_thread *t, const struct rb_source *s)
+bool rb_so_learn(struct rb_engine *engine, struct rb_thread *t, const struct rb_source *s)
 {
     const uint32_t room = s->releaser < s->recent->size ? s->recent->size : s->releaser + 1;
     const uint64_t version = t->version + 1;
     bool changed = false;
 
-    if (!rb_fresh_reserve(engine->arena, &t->fresh, room))
+    if (RB_UNLIKELY(room > t->fresh->size) && !rb_fresh_reserve(engine->arena, &t->fresh, room))
         return rb_engine_go_blind(engine, t);
     t->count.entries_total += s->recent->size;
     const uint64_t known = t->fresh->changes[s->releaser];
@@ -137,15 +144,27 @@ static RB_NOINLINE bool learn(struct rb_engine *engine, struct rb_thread *t, con
     return false;
 }
 
-bool rb_so_acquire_slow(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
+// The join of many: no single version speaks for it, so all of it is looked at.
+static bool acquire_joined(struct rb_engine *engine, struct rb_thread *t, const struct rb_rclock *joined)
+{
+    bool changed = false;
+
+    t->count.entries_total += joined->size;
+    if (!join_recent(engine, t, joined, 0, t->version + 1, &changed))
+        return rb_engine_go_blind(engine, t);
+    t->version += changed;
+    return false;
+}
+
+bool rb_so_acquire_several(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     bool skipped = true;
 
-    if (RB_LIKELY(s->sources == 1))
-        return learn(engine, t, &s->one);
+    if (s->sources == RB_JOINED)
+        return acquire_joined(engine, t, s->joined);
     for (uint32_t i = 0; i < s->sources; i++)
-        if (!rb_so_nothing_new(t, &s->many[i]))
-            skipped = learn(engine, t, &s->many[i]);
+        if (!rb_so_nothing_new(t, &s->few[i]))
+            skipped = rb_so_learn(engine, t, &s->few[i]);
     return skipped;
 }
 
@@ -154,26 +173,27 @@ static bool acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_syn
     return rb_so_acquire(engine, t, s);
 }
 
-static struct rb_source own_source(const struct rb_thread *t)
-{
-    return (struct rb_source){t->recent, t->version, t->slot, t->published};
-}
-
+// Leaves the object without sources; a list of few stays for the next.
 static void drop_sources(struct rb_engine *engine, struct rb_sync *s)
 {
-    if (s->sources == 1)
+    if (s->sources == RB_JOINED) {
+        rb_rclock_unref(engine->arena, s->joined);
+        s->few = NULL;
+    } else if (s->sources == 1) {
         rb_rclock_unref(engine->arena, s->one.recent);
-    for (uint32_t i = 0; s->sources > 1 && i < s->sources; i++)
-        rb_rclock_unref(engine->arena, s->many[i].recent);
+    } else {
+        for (uint32_t i = 0; i < s->sources; i++)
+            rb_rclock_unref(engine->arena, s->few[i].recent);
+    }
     s->sources = 0;
 }
 
-// The object held something else: this thread's release takes its place. The epoch has been stepped.
-bool rb_so_release_slow(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
+// The object held no source or several: this thread's release takes their place. The epoch has been stepped.
+bool rb_so_replace(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     rb_rclock_ref(t->recent);
     drop_sources(engine, s);
-    s->one = own_source(t);
+    s->one = rb_so_source(t);
     s->sources = 1;
     t->count.releases_processed++;
     return false;
@@ -184,57 +204,88 @@ static bool release(struct rb_engine *engine, struct rb_thread *t, struct rb_syn
     return rb_so_release(engine, t, s);
 }
 
-// Room for one source more in `many`; false when memory is out.
-static bool grow_sources(struct rb_engine *engine, struct rb_sync *s)
+// Raises *joined to what a source says. False when memory is out.
+static bool join_source(struct rb_engine *engine, struct rb_rclock **joined, const struct rb_source *s)
 {
-    struct rb_source *bigger;
-    const uint32_t room = s->room ? 2 * s->room : FIRST_ROOM;
+    const uint32_t room = s->releaser < s->recent->size ? s->recent->size : s->releaser + 1;
+    bool copied;
 
-    if (s->sources < s->room)
-        return true;
-    bigger = rb_arena_alloc(engine->arena, room * sizeof(*bigger));
-    if (!bigger)
+    if (!rb_rclock_own(engine->arena, joined, room, &copied))
         return false;
-    for (uint32_t i = 0; s->sources > 1 && i < s->sources; i++)
-        bigger[i] = s->many[i];
-    rb_arena_free(engine->arena, s->many, s->room * sizeof(*bigger));
-    s->many = bigger;
-    s->room = room;
+    for (uint32_t first = 0; first < s->recent->size / RB_RCLOCK_BLOCK; first += 64) {
+        const uint32_t blocks = s->recent->size / RB_RCLOCK_BLOCK - first;
+        const uint64_t all = blocks < 64 ? (UINT64_C(1) << blocks) - 1 : ~UINT64_C(0);
+        rb_rclock_join_blocks(*joined, s->recent, first, all, 1);
+    }
+    if (s->published > (*joined)->time[s->releaser])
+        rb_rclock_set(*joined, s->releaser, s->published, 1);
     return true;
+}
+
+// From few sources to their join. False when memory is out.
+static RB_NOINLINE bool collapse(struct rb_engine *engine, struct rb_sync *s)
+{
+    struct rb_rclock *joined = rb_rclock_new(engine->arena, engine->width);
+
+    for (uint32_t i = 0; joined && i < s->sources; i++)
+        if (!join_source(engine, &joined, &s->few[i]))
+            return false;
+    if (!joined)
+        return false;
+    struct rb_source *few = s->few;
+    drop_sources(engine, s);
+    rb_arena_free(engine->arena, few, FEW * sizeof(*few));
+    s->joined = joined;
+    s->sources = RB_JOINED;
+    return true;
+}
+
+// Of few sources, those that t does not know; t's own release comes behind them.
+static void join_few(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < s->sources; i++) {
+        if (rb_so_nothing_new(t, &s->few[i]))
+            rb_rclock_unref(engine->arena, s->few[i].recent);
+        else
+            s->few[kept++] = s->few[i];
+    }
+    s->sources = kept;
 }
 
 static bool release_join(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
-    uint32_t kept = 0;
-
     if (s->sources == 0 || (s->sources == 1 && rb_so_nothing_new(t, &s->one)))
         return release(engine, t, s);
-    if (!grow_sources(engine, s))
-        return rb_engine_go_blind(engine, t);
-    if (s->sources == 1)
-        s->many[0] = s->one;
     rb_epoch_step_if_sampled(t);
-    for (uint32_t i = 0; i < s->sources; i++) {
-        if (rb_so_nothing_new(t, &s->many[i]))
-            rb_rclock_unref(engine->arena, s->many[i].recent);
-        else
-            s->many[kept++] = s->many[i];
-    }
-    rb_rclock_ref(t->recent);
-    s->many[kept++] = own_source(t);
-    s->sources = kept;
-    if (kept == 1)
-        s->one = s->many[0];
     t->count.releases_processed++;
-    return false;
+    const struct rb_source mine = rb_so_source(t);
+    if (s->sources == 1) {
+        if (!s->few && !(s->few = rb_arena_alloc(engine->arena, FEW * sizeof(*s->few))))
+            return rb_engine_go_blind(engine, t);
+        s->few[0] = s->one;
+    }
+    if (s->sources != RB_JOINED) {
+        join_few(engine, t, s);
+        if (s->sources < FEW) {
+            rb_rclock_ref(t->recent);
+            s->few[s->sources++] = mine;
+            if (s->sources == 1)
+                s->one = mine;
+            return false;
+        }
+        if (!collapse(engine, s))
+            return rb_engine_go_blind(engine, t);
+    }
+    return join_source(engine, &s->joined, &mine) ? false : rb_engine_go_blind(engine, t);
 }
 
 static void sync_clear(struct rb_engine *engine, struct rb_sync *s)
 {
     drop_sources(engine, s);
-    rb_arena_free(engine->arena, s->many, s->room * sizeof(*s->many));
-    s->many = NULL;
-    s->room = 0;
+    rb_arena_free(engine->arena, s->few, FEW * sizeof(*s->few));
+    s->few = NULL;
 }
 
 const struct rb_engine_ops rb_so = {

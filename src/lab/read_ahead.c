@@ -45,12 +45,14 @@ static void *reading(void *argument)
 
 int rb_ahead_start(struct rb_ahead *a, const struct rb_reader *r, struct rb_error *e)
 {
+    const size_t room = r->pages == 0 ? 1 : r->pages < RB_AHEAD_PAGES ? (size_t)r->pages : RB_AHEAD_PAGES;
+
     *a = (struct rb_ahead){.reader = r};
     pthread_mutex_init(&a->mutex, NULL);
     pthread_cond_init(&a->changed, NULL);
     for (int i = 0; i < 2; i++) {
-        a->batch[i].pages = aligned_alloc(RBT_PAGE_BYTES, (size_t)RB_AHEAD_PAGES * RBT_PAGE_BYTES);
-        a->batch[i].classes = malloc(RB_AHEAD_PAGES * sizeof(*a->batch[i].classes));
+        a->batch[i].pages = aligned_alloc(RBT_PAGE_BYTES, room * RBT_PAGE_BYTES);
+        a->batch[i].classes = malloc(room * sizeof(*a->batch[i].classes));
         if (!a->batch[i].pages || !a->batch[i].classes)
             return rb_internal(e, "out of memory for reading ahead");
     }

@@ -57,7 +57,9 @@ static int thread_edge(struct rb_state *s, uint32_t from, uint32_t to, uint32_t 
 
     if (!a || !b)
         return rb_internal(s->error, "out of memory for thread clocks");
+    const uint64_t processed = a->count.releases_processed; // forks and joins are not counted as releases
     s->engine.ops->release_store(&s->engine, a, edge);
+    a->count.releases_processed = processed;
     s->engine.ops->acquire(&s->engine, b, edge);
     return 0;
 }

@@ -5,7 +5,8 @@
 //   thread order   same thread
 //   fork           i forks j's thread
 //   join           j joins i's thread, or the thread that i forks (which may have no event of its own)
-//   object         i releases and j acquires the same object, i is visible to j (a read-unlock: to write-locks
+//   object         i releases and j acquires the same object, i is visible to j (a read-unlock: to
+//   write-locks
 //                  only), and no release store on the object lies between them
 // Everything else (which lock is held, how often, by whom) makes no edge and hides none.
 #ifndef RB_TESTS_ENGINE_ORACLE_H

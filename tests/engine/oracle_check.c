@@ -5,6 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SLOW 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(SLOW)
+#define MAIN_TRACES 1000u
+#else
+#define MAIN_TRACES 10000u
+#endif
+
+uint32_t test_traces(uint32_t usual)
+{
+    const char *text = getenv("RB_TEST_TRACES");
+    const unsigned long wanted = text ? strtoul(text, NULL, 10) : MAIN_TRACES;
+
+    return (uint32_t)(usual * (double)wanted / 10000) + 1;
+}
+
 void subject_open(struct subject *s, const struct random_trace *trace)
 {
     s->trace = trace;
@@ -84,7 +103,8 @@ static void expect_windows(struct expected *x, const struct subject *s)
         x->windows = 1;
         return;
     }
-    bool joined[RANDOM_TRACE_MOST + 1] = {false}; // event i is in a window that goes on to i + 1, or next to one
+    bool joined[RANDOM_TRACE_MOST + 1] = {
+        false}; // event i is in a window that goes on to i + 1, or next to one
     rb_rng_seed(&rng, x->seed);
     for (uint32_t i = 0; i < (uint32_t)r; i++) {
         const uint32_t from = (uint32_t)rb_rng_below(&rng, t->count - (uint64_t)k + 1);
@@ -147,8 +167,7 @@ static const char *line_wrong(const struct random_trace *t, const char *line, st
 void report_make(struct report *p, struct subject *s, const struct rb_engine_ops *engine,
                  const struct expected *x, bool lenient)
 {
-    struct rb_replay_options o = {
-        .engine = engine, .sampler = x->spec, .seed = x->seed, .lenient = lenient};
+    struct rb_replay_options o = {.engine = engine, .sampler = x->spec, .seed = x->seed, .lenient = lenient};
 
     p->csv = NULL;
     p->races = 0;

@@ -6,6 +6,10 @@
 #include "engine/oracle.h"
 #include "engine/random_trace.h"
 
+// How many random traces a test looks at: `usual`, of which the main test has 10,000; RB_TEST_TRACES is what
+// that one shall have instead, and the others change with it. By default a tenth under AddressSanitizer.
+uint32_t test_traces(uint32_t usual);
+
 // A trace on file and its graph.
 struct subject {
     const struct random_trace *trace;

@@ -8,8 +8,10 @@
 #define MOST_THREADS 8u
 #define MOST_OBJECTS 4u
 
-const struct random_shape random_small = {
-    .events_min = 10, .events_max = 120, .threads_min = 2, .threads_max = MOST_THREADS};
+const struct random_shape random_small = {.events_min = 10,
+                                          .events_max = 120,
+                                          .threads_min = 2,
+                                          .threads_max = MOST_THREADS};
 
 enum nature { MUTEX, RWLOCK, SEMAPHORE, BARRIER, ATOMIC, MIXED, NATURES };
 
@@ -29,8 +31,8 @@ struct maker {
     uint32_t objects, variables, locations, functions;
     uint32_t locations_from;
     double access, write, function, fork, handover; // shares
-    double stay;                          // chance that the next event is of the same thread
-    double sloppy;                        // chance to break a rule that stands in the way
+    double stay;                                    // chance that the next event is of the same thread
+    double sloppy;                                  // chance to break a rule that stands in the way
     struct object object[MOST_OBJECTS];
 };
 

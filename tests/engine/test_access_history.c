@@ -204,8 +204,9 @@ static void memory_returns(void)
 
 static void cell(void **state)
 {
-    static void (*const step[])(void) = {one_thread, ordered_accesses, after_its_release, racing_writes,
-                                         shared_reads, checks,         blind,             memory_returns};
+    static void (*const step[])(void) = {one_thread,    ordered_accesses, after_its_release,
+                                         racing_writes, shared_reads,     checks,
+                                         blind,         memory_returns};
 
     (void)state;
     for (size_t e = 0; e < RB_LENGTH(exact); e++) {
@@ -248,10 +249,11 @@ static void memory(void **state)
     static struct subject s;
     static struct expected x;
     static struct report p;
+    const uint32_t n = test_traces(4000);
     uint32_t ended = 0, starved = 0, enough = 0;
 
     (void)state;
-    for (uint32_t i = 0; i < 4000; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct rb_sampler_spec spec = test_sampler(samplers[i % RB_LENGTH(samplers)]);
         random_trace_make(&t, 7000000 + i, &random_small);
         subject_open(&s, &t);
@@ -282,9 +284,9 @@ static void memory(void **state)
         }
         subject_close(&s);
     }
-    print_message("%u runs ended by an edge that had no room, %u passed over accesses, %u had enough\n", ended,
-                  starved, enough);
-    assert_true(ended > 500 && starved > 100 && enough > 500);
+    print_message("%u runs ended by an edge that had no room, %u passed over accesses, %u had enough\n",
+                  ended, starved, enough);
+    assert_true(n < 100 || (ended > n && starved > n / 50 && enough > n));
 }
 
 // --------------------------------------------------------------------------------------------- out of time
@@ -310,10 +312,11 @@ static void saturation(void **state)
     static struct subject s;
     static struct expected x;
     static struct report p;
+    const uint32_t n = test_traces(1500);
     uint32_t missed = 0, found = 0;
 
     (void)state;
-    for (uint32_t i = 0; i < 1500; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct rb_sampler_spec spec = test_sampler(samplers[i % RB_LENGTH(samplers)]);
         random_trace_make(&t, 8000000 + i, &random_small);
         subject_open(&s, &t);

@@ -52,7 +52,7 @@ static void sizes(void **state)
 // No memory for absurd sizes, and no wrap-around to small ones.
 static void absurd(void **state)
 {
-    static const size_t bytes[] = {SIZE_MAX,     SIZE_MAX - 62,     SIZE_MAX - 63,     SIZE_MAX / 2,
+    static const size_t bytes[] = {SIZE_MAX,         SIZE_MAX - 62,   SIZE_MAX - 63,   SIZE_MAX / 2,
                                    SIZE_MAX / 2 + 1, (size_t)1 << 60, (size_t)1 << 54, ((size_t)1 << 54) + 1};
     struct rb_arena a;
 

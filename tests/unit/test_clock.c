@@ -134,7 +134,8 @@ static void fresh_clocks(void **state)
 {
     (void)state;
     for (uint32_t round = 0; round < 900; round++) {
-        struct rb_fresh *from = rb_fresh_new(&arena, 1 + round % 300), *to = rb_fresh_new(&arena, 1 + below(300));
+        struct rb_fresh *from = rb_fresh_new(&arena, 1 + round % 300),
+                        *to = rb_fresh_new(&arena, 1 + below(300));
         uint64_t model[SLOTS_MOST] = {0};
 
         for (uint32_t i = 0; i < from->size; i++) {
@@ -253,13 +254,15 @@ static void recent_owner(void **state)
             if (shared)
                 same_recent(shared, &was);
             if (below(4) == 0) {
-                rb_rclock_unref(&arena, shared);
+                if (shared)
+                    rb_rclock_unref(&arena, shared);
                 rb_rclock_ref(c);
                 shared = c;
                 was = m;
             }
         }
-        rb_rclock_unref(&arena, shared);
+        if (shared)
+            rb_rclock_unref(&arena, shared);
         rb_rclock_unref(&arena, c);
     }
     assert_true(arena.mapped <= 4u << 20); // references went back to zero
@@ -340,8 +343,8 @@ static void recent_reader(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(epochs),        cmocka_unit_test(vclocks),       cmocka_unit_test(fresh_clocks),
-        cmocka_unit_test(no_room),       cmocka_unit_test(recent_owner),  cmocka_unit_test(recent_blocks),
+        cmocka_unit_test(epochs),        cmocka_unit_test(vclocks),      cmocka_unit_test(fresh_clocks),
+        cmocka_unit_test(no_room),       cmocka_unit_test(recent_owner), cmocka_unit_test(recent_blocks),
         cmocka_unit_test(recent_reader),
     };
 

@@ -16,7 +16,8 @@
 
 static struct rb_sampler s; // the one under test
 
-static void start_in(const char *text, uint64_t seed, uint32_t threads, uint64_t functions, uint64_t locations)
+static void start_in(const char *text, uint64_t seed, uint32_t threads, uint64_t functions,
+                     uint64_t locations)
 {
     const struct rb_sampler_spec spec = test_sampler(text);
     const struct rb_sampler_world world = {threads, functions, locations};
@@ -170,9 +171,10 @@ static void gaps(void **state)
     static const struct {
         const char *text;
         double p;
-    } row[] = {{"random:1e-12", 1e-12}, {"random:3e-7", 3e-7}, {"random:0.0003", 0.0003}, {"random:0.003", 0.003},
-               {"random:0.03", 0.03},   {"random:0.1", 0.1},   {"random:0.3", 0.3},       {"random:0.5", 0.5},
-               {"random:0.9", 0.9},     {"random:0.999", 0.999}};
+    } row[] = {{"random:1e-12", 1e-12}, {"random:3e-7", 3e-7}, {"random:0.0003", 0.0003},
+               {"random:0.003", 0.003}, {"random:0.03", 0.03}, {"random:0.1", 0.1},
+               {"random:0.3", 0.3},     {"random:0.5", 0.5},   {"random:0.9", 0.9},
+               {"random:0.999", 0.999}};
     enum { N = 200000 };
 
     (void)state;
@@ -241,7 +243,8 @@ static uint32_t make_calls(uint32_t threads, uint32_t functions, uint32_t each, 
         const uint32_t function = (uint32_t)rb_rng_below(&rng, functions);
         stream[n++] = (struct rb_event){.op = RB_ENTER, .thread = thread, .target = function};
         for (uint32_t i = 0; i < each; i++)
-            stream[n++] = (struct rb_event){.op = i % 2 ? RB_READ : RB_WRITE, .thread = thread, .location = function};
+            stream[n++] =
+                (struct rb_event){.op = i % 2 ? RB_READ : RB_WRITE, .thread = thread, .location = function};
         stream[n++] = (struct rb_event){.op = RB_EXIT, .thread = thread, .target = function};
     }
     return n;
@@ -265,9 +268,14 @@ static void shares(void **state)
         const char *text;
         double share;
         uint32_t together; // accesses decided as one
-    } row[] = {{"random:0.3", 0.3, 1},   {"random:0.01", 0.01, 1}, {"pacer:0.3,16", 0.3, 16},
-               {"pacer:0.05,1", 0.05, 1}, {"rnd10", 0.1, 4},       {"rnd25", 0.25, 4},
-               {"all", 1, 1},             {"none", 0, 1}};
+    } row[] = {{"random:0.3", 0.3, 1},
+               {"random:0.01", 0.01, 1},
+               {"pacer:0.3,16", 0.3, 16},
+               {"pacer:0.05,1", 0.05, 1},
+               {"rnd10", 0.1, 4},
+               {"rnd25", 0.25, 4},
+               {"all", 1, 1},
+               {"none", 0, 1}};
     const uint32_t n = make_calls(4, 50, 4, STREAM);
 
     (void)state;
@@ -291,9 +299,9 @@ static void seeds(void **state)
     static const struct {
         const char *text;
         bool draws;
-    } row[] = {{"random:0.3", true}, {"pacer:0.4,5", true}, {"static:0.5", true}, {"rnd10", true}, {"rnd25", true},
-               {"literace", false},  {"tl-fx", false},      {"g-ad", false},      {"g-fx", false}, {"ucp", false},
-               {"all", false},       {"none", false}};
+    } row[] = {{"random:0.3", true}, {"pacer:0.4,5", true}, {"static:0.5", true}, {"rnd10", true},
+               {"rnd25", true},      {"literace", false},   {"tl-fx", false},     {"g-ad", false},
+               {"g-fx", false},      {"ucp", false},        {"all", false},       {"none", false}};
     static enum rb_take a[STREAM], b[STREAM];
     const uint32_t n = make_calls(4, 50, 3, 20000);
 
@@ -312,8 +320,10 @@ static void same_for_every_engine(void **state)
 {
     static const char *const text[] = {"random:0.3", "literace",    "tl-fx",      "g-ad", "g-fx", "rnd10",
                                        "rnd25",      "pacer:0.4,5", "static:0.5", "ucp",  "all",  "none"};
-    const struct random_shape shape = {
-        .events_min = 1500, .events_max = 2000, .threads_min = 2, .threads_max = 4};
+    const struct random_shape shape = {.events_min = 1500,
+                                       .events_max = 2000,
+                                       .threads_min = 2,
+                                       .threads_max = 4};
     static struct random_trace t;
     static struct subject subject;
     static struct expected x;
@@ -352,8 +362,8 @@ static const struct schedule {
 } schedules[] = {
     {"literace", true, {10, 90, 10, 990, 10, 9990, 10, 9990}},
     {"tl-fx", true, {10, 190, 10, 190}},
-    {"g-ad", false, {10, 10, 10, 30, 10, 70, 10, 150, 10, 310, 10, 630, 10, 1270, 10, 2550, 10, 5110, 10, 9990,
-                     10, 9990}},
+    {"g-ad", false, {10,  10, 10,   30, 10,   70, 10,   150, 10,   310, 10,
+                     630, 10, 1270, 10, 2550, 10, 5110, 10,  9990, 10,  9990}},
     {"g-fx", false, {10, 90, 10, 90}},
 };
 
@@ -521,8 +531,9 @@ static void places(void **state)
 // No threads, no functions, no locations: nothing to decide, and nothing that fails.
 static void empty_world(void **state)
 {
-    static const char *const text[] = {"all",   "none",  "random:0.5", "literace",   "tl-fx",   "g-ad", "g-fx",
-                                       "rnd10", "rnd25", "ucp",        "static:0.5", "pacer:0.5", "rpt:0.1,0.1"};
+    static const char *const text[] = {"all",        "none",      "random:0.5", "literace", "tl-fx",
+                                       "g-ad",       "g-fx",      "rnd10",      "rnd25",    "ucp",
+                                       "static:0.5", "pacer:0.5", "rpt:0.1,0.1"};
 
     (void)state;
     for (size_t i = 0; i < RB_LENGTH(text); i++) {
@@ -535,12 +546,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepted), cmocka_unit_test(refused),
-        cmocka_unit_test(digits), cmocka_unit_test(gaps),
-        cmocka_unit_test(ends), cmocka_unit_test(shares),
-        cmocka_unit_test(seeds), cmocka_unit_test(same_for_every_engine),
-        cmocka_unit_test(bursts), cmocka_unit_test(all_but_the_first_ten),
-        cmocka_unit_test(nesting), cmocka_unit_test(periods),
-        cmocka_unit_test(places), cmocka_unit_test(empty_world),
+        cmocka_unit_test(digits),   cmocka_unit_test(gaps),
+        cmocka_unit_test(ends),     cmocka_unit_test(shares),
+        cmocka_unit_test(seeds),    cmocka_unit_test(same_for_every_engine),
+        cmocka_unit_test(bursts),   cmocka_unit_test(all_but_the_first_ten),
+        cmocka_unit_test(nesting),  cmocka_unit_test(periods),
+        cmocka_unit_test(places),   cmocka_unit_test(empty_world),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
