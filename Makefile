@@ -25,7 +25,7 @@ deps:
 
 build: deps
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS) | grep -v 'Built target' || true
+	@cmake --build $(BUILD) -j $(JOBS) -- --no-print-directory | grep -v "Built target" || true
 	@test -x $(BUILD)/bin/railbird
 
 demo: build
@@ -35,17 +35,17 @@ demo: build
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@cmake -S . -B build-clang -DCMAKE_C_COMPILER=clang >/dev/null
-	@cmake --build build-clang -j $(JOBS) | grep -v 'Built target' || true
+	@cmake --build build-clang -j $(JOBS) -- --no-print-directory | grep -v "Built target" || true
 	@ctest --test-dir build-clang --output-on-failure -j $(JOBS)
 	@cmake -S . -B build-asan -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
-	@cmake --build build-asan -j $(JOBS) | grep -v 'Built target' || true
+	@cmake --build build-asan -j $(JOBS) -- --no-print-directory | grep -v "Built target" || true
 	@RB_TEST_TRACES=1000 ctest --test-dir build-asan --output-on-failure -j $(JOBS)
 
 # Fuzzes each reader for FUZZ_SECONDS, then the property tests over many more traces.
 FUZZ_SECONDS ?= 60
 test-long: test
 	@cmake -S . -B build-fuzz -DCMAKE_C_COMPILER=clang -DRB_FUZZ=ON -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
-	@cmake --build build-fuzz -j $(JOBS) | grep -v 'Built target' || true
+	@cmake --build build-fuzz -j $(JOBS) -- --no-print-directory | grep -v "Built target" || true
 	@for reader in rbt std; do \
 	  mkdir -p build-fuzz/corpus/$$reader; \
 	  build-fuzz/bin/fuzz_$$reader -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
