@@ -8,6 +8,9 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 BUILD ?= build
 
+# Builds a configured folder; says so, and shows the compiler's words only if it fails.
+compile = echo "building $(1)/"; cmake --build $(1) -j $(JOBS) >$(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
+
 .PHONY: all build demo test test-long bench install deps clean format
 all: build
 
@@ -25,8 +28,7 @@ deps:
 
 build: deps
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS) -- --no-print-directory | grep -v "Built target" || true
-	@test -x $(BUILD)/bin/railbird
+	@$(call compile,$(BUILD))
 
 demo: build
 	@examples/demo.sh $(BUILD)/bin/railbird
@@ -35,17 +37,17 @@ demo: build
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@cmake -S . -B build-clang -DCMAKE_C_COMPILER=clang >/dev/null
-	@cmake --build build-clang -j $(JOBS) -- --no-print-directory | grep -v "Built target" || true
+	@$(call compile,build-clang)
 	@ctest --test-dir build-clang --output-on-failure -j $(JOBS)
 	@cmake -S . -B build-asan -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
-	@cmake --build build-asan -j $(JOBS) -- --no-print-directory | grep -v "Built target" || true
+	@$(call compile,build-asan)
 	@RB_TEST_TRACES=1000 ctest --test-dir build-asan --output-on-failure -j $(JOBS)
 
 # Fuzzes each reader for FUZZ_SECONDS, then the property tests over many more traces.
 FUZZ_SECONDS ?= 60
 test-long: test
 	@cmake -S . -B build-fuzz -DCMAKE_C_COMPILER=clang -DRB_FUZZ=ON -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
-	@cmake --build build-fuzz -j $(JOBS) -- --no-print-directory | grep -v "Built target" || true
+	@$(call compile,build-fuzz)
 	@for reader in rbt std; do \
 	  mkdir -p build-fuzz/corpus/$$reader; \
 	  build-fuzz/bin/fuzz_$$reader -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \

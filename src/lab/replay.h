@@ -24,8 +24,9 @@ struct rb_replay_options {
 };
 
 struct rb_result {
-    // counted from the events the sampler saw (all of the trace, or RPT's windows)
-    uint64_t accesses, sampled, events_read;
+    uint64_t accesses; // of the whole trace; under RPT as the header has them, else counted
+    // counted from the events that were read (all of the trace, or RPT's windows)
+    uint64_t sampled, events_read;
     uint64_t acquires, acquires_skipped, releases, releases_processed;
     uint64_t deep_copies, entries_traversed, entries_total;
     uint64_t starved; // accesses that went unrecorded because memory was out: races may be missed

@@ -89,5 +89,6 @@ int rb_windows_run(struct rb_state *s)
             s->options->progress(s->options->progress_context, i, p.r);
     }
     free(start);
+    s->result->accesses = s->reader->header.accesses; // of the whole trace: the rate is a share of that
     return status;
 }
