@@ -2,8 +2,8 @@
 // free lists by size. Nothing is given back before rb_arena_destroy; what is freed is used again, last in
 // first out, while it is still in the cache. Not thread-safe: one arena a lock, or one a thread.
 //
-// Invariant: mapped <= limit. Every block is aligned to 64 bytes and has its size rounded up to a multiple of 64
-// (a power of two above 64 KiB).
+// Invariant: mapped <= limit. Every block is aligned to 64 bytes and has its size rounded up to a multiple of
+// 64 (a power of two above 64 KiB).
 #ifndef RB_BASE_ARENA_H
 #define RB_BASE_ARENA_H
 

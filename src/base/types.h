@@ -20,7 +20,8 @@
 #define RB_NO_CLONES 1
 #endif
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || (defined(__clang__) && __clang_major__ < 16)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    (defined(__clang__) && __clang_major__ < 16)
 #define RB_NO_CLONES 1
 #endif
 #if defined(__x86_64__) && !defined(RB_NO_CLONES)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
+#include "lab/html.h"
 
 int cli_fail(const char *command, const struct rb_error *e)
 {
@@ -21,19 +22,29 @@ int cli_fail(const char *command, const struct rb_error *e)
 
 int cli_usage(const char *command, const char *format, ...)
 {
+    struct rb_error e = {0}; // for its one line without control characters, whatever the user wrote
+    char text[sizeof(e.text)];
     va_list args;
 
-    fprintf(stderr, "railbird %s: ", command);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    fprintf(stderr, " (railbird %s -h shows the options)\n", command);
+    rb_bad_input(&e, "%s", text);
+    fprintf(stderr, "railbird %s: %s (railbird %s -h shows the options)\n", command, e.text, command);
     return RB_EXIT_USAGE;
 }
 
 int cli_bad_option(const char *command, int c, char **argv)
 {
-    return cli_usage(command, c == ':' ? "%s needs a value" : "%s is not an option", argv[optind - 1]);
+    const char letter[] = {'-', (char)optopt, 0};
+    // In the middle of "-xyz" optind is still there; otherwise it is behind the culprit.
+    const bool is_letter = optopt > 0 && optopt < 256 && optopt != 'h' && optopt != 'o';
+    const char *culprit = is_letter ? letter : argv[optind - 1];
+
+    if (c == ':')
+        return cli_usage(command, "%s needs a value", culprit);
+    return cli_usage(command, optopt >= 256 || optopt == 'h' ? "%s: this option takes no value" : "%s is not an option",
+                     culprit);
 }
 
 int cli_unknown_engine(const char *command, const char *name)
@@ -43,18 +54,36 @@ int cli_unknown_engine(const char *command, const char *name)
 
     for (int i = 0; rb_engines[i]; i++)
         used += (size_t)snprintf(known + used, sizeof(known) - used, " %s", rb_engines[i]->name);
-    return cli_usage(command, "engine '%s' is not known; expected one of:%s", name, known);
+    return cli_usage(command, "--engine %s: not known; expected one of:%s", name, known);
 }
 
 int cli_print_json(json_t *object, struct rb_error *e)
 {
-    if (!object || json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10)) < 0 ||
-        putchar('\n') == EOF || fflush(stdout) == EOF) {
-        json_decref(object);
-        return rb_internal(e, "cannot write JSON: %m");
-    }
+    if (!object)
+        return rb_internal(e, "out of memory for JSON");
+    errno = 0;
+    const bool failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10)) < 0 ||
+                        putchar('\n') == EOF || fflush(stdout) == EOF;
+    if (failed)
+        rb_internal(e, "cannot write JSON on standard output: %m");
     json_decref(object);
-    return 0;
+    return failed ? -EIO : 0;
+}
+
+json_t *cli_json_path(const char *path)
+{
+    char *text = rb_utf8(path);
+    json_t *value = text ? json_string(text) : NULL;
+
+    free(text);
+    return value;
+}
+
+bool cli_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 bool cli_whole(const char *text, uint64_t low, uint64_t high, uint64_t *value)
@@ -156,11 +185,12 @@ void cli_say_notes(const char *command, const char *path, const struct rb_std_no
 {
     if (n->aliased)
         fprintf(stderr,
-                "railbird %s: %s: %" PRIu64 " fork/join targets name no thread; taken for T + the name (%s)\n",
+                "railbird %s: %s: %" PRIu64
+                " fork/join targets name no thread; taken for T + the name (%s)\n",
                 command, path, n->aliased, n->alias_example);
     if (n->marks)
-        fprintf(stderr, "railbird %s: %s: %" PRIu64 " events without meaning for races kept as marks\n", command,
-                path, n->marks);
+        fprintf(stderr, "railbird %s: %s: %" PRIu64 " events without meaning for races kept as marks\n",
+                command, path, n->marks);
     if (n->unmatched_release)
         fprintf(stderr,
                 "railbird %s: %s: %" PRIu64 " releases without a matching acquire taken as plain releases\n",
@@ -180,7 +210,7 @@ static int open_text(const char *command, const char *path, bool lenient, struct
 
     if (fd < 0)
         return -1;
-    status = rb_writer_open(&w, path, fd, NULL, e);
+    status = rb_writer_open(&w, "temporary file (TMPDIR says where)", fd, NULL, e);
     if (status == 0)
         status = rb_std_import(path, &w, lenient, &notes, e);
     if (status < 0) // the writer has closed the file

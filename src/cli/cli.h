@@ -26,6 +26,11 @@ int cli_unknown_engine(const char *command, const char *name);
 
 // Prints one JSON object and a newline on stdout and frees it.
 int cli_print_json(json_t *object, struct rb_error *e);
+// A file's name for JSON, which is UTF-8 and names need not be. NULL when memory is out.
+json_t *cli_json_path(const char *path);
+
+// Do two names mean one existing file? Before an output is truncated that is the input.
+bool cli_same_file(const char *a, const char *b);
 
 // Numbers as people write them: 100000000, 1e8, 100M, 64k. False if not a whole number in [low, high].
 bool cli_whole(const char *text, uint64_t low, uint64_t high, uint64_t *value);

@@ -9,9 +9,11 @@
 #include "lab/replay.h"
 
 static const char help_text[] =
-    "usage: railbird analyze TRACE [--engine E] [--sampler S] [--seed N] [--races FILE] [--lenient] [--json]\n"
+    "usage: railbird analyze TRACE [--engine E] [--sampler S] [--seed N] [--races FILE] [--lenient] "
+    "[--json]\n"
     "\n"
-    "Runs a trace (.rbt, or RAPID's STD text) through one happens-before engine, looking at the accesses that\n"
+    "Runs a trace (.rbt, or RAPID's STD text) through one happens-before engine, looking at the accesses "
+    "that\n"
     "one sampler takes, and prints what was found and what it cost. Exit status 66 if there is a race.\n"
     "\n"
     "  --engine E     so (default)";
@@ -33,7 +35,8 @@ static void help(void)
                (int)(20 - strlen(rb_samplers[i]->name)), rb_samplers[i]->parameters, rb_samplers[i]->help);
     fputs("\n  --seed N       of the sampler (default 1)\n"
           "  --races FILE   one CSV line a warning: index1,index2,variable,thread1,thread2,op1,op2,\n"
-          "                 location1,location2; '-' is standard output\n"
+          "                 location1,location2; '-' is standard output, the summary then goes to\n"
+          "                 standard error\n"
           "  --lenient      takes traces that release locks nobody holds, and says how many\n"
           "  --json         one JSON object on standard output\n",
           stdout);
@@ -42,10 +45,14 @@ static void help(void)
 enum { OPT_ENGINE = 256, OPT_SAMPLER, OPT_SEED, OPT_RACES, OPT_LENIENT, OPT_JSON };
 
 static const struct option long_options[] = {
-    {"engine", required_argument, NULL, OPT_ENGINE},   {"sampler", required_argument, NULL, OPT_SAMPLER},
-    {"seed", required_argument, NULL, OPT_SEED},       {"races", required_argument, NULL, OPT_RACES},
-    {"lenient", no_argument, NULL, OPT_LENIENT},       {"json", no_argument, NULL, OPT_JSON},
-    {"help", no_argument, NULL, 'h'},                  {NULL, 0, NULL, 0},
+    {"engine", required_argument, NULL, OPT_ENGINE},
+    {"sampler", required_argument, NULL, OPT_SAMPLER},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"races", required_argument, NULL, OPT_RACES},
+    {"lenient", no_argument, NULL, OPT_LENIENT},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 // Returns -1 to go on, else an exit status.
@@ -67,8 +74,8 @@ static int parse(int argc, char **argv, struct options *o)
             sampler = optarg;
             break;
         case OPT_SEED:
-            if (!cli_whole(optarg, 0, UINT64_MAX, &o->replay.seed))
-                return cli_usage("analyze", "--seed %s: expected a whole number", optarg);
+            if (!cli_whole(optarg, 0, INT64_MAX, &o->replay.seed)) // JSON's integers have a sign
+                return cli_usage("analyze", "--seed %s: expected a whole number below 2^63", optarg);
             break;
         case OPT_RACES:
             o->races = optarg;
@@ -87,7 +94,9 @@ static int parse(int argc, char **argv, struct options *o)
         }
     }
     if (rb_sampler_parse(sampler, &o->replay.sampler, &e) < 0)
-        return cli_fail("analyze", &e);
+        return cli_usage("analyze", "--sampler: %s", e.text);
+    if (o->json && o->races && !strcmp(o->races, "-"))
+        return cli_usage("analyze", "--races - and --json cannot share standard output");
     if (optind + 1 != argc)
         return cli_usage("analyze", optind == argc ? "which trace?" : "one trace, please; found '%s' too",
                          optind == argc ? "" : argv[optind + 1]);
@@ -98,11 +107,11 @@ static int parse(int argc, char **argv, struct options *o)
 static json_t *as_json(const struct options *o, const struct rb_reader *r, const struct rb_result *x)
 {
     const double esr = x->accesses ? (double)x->sampled / (double)x->accesses : 0;
-    // a stolen reference an item; NULL only when memory is out
+    // NULL only when memory is out
     return json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+        "{s:o, s:I, s:I, s:I, s:I, s:s, s:s, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
         "s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:I}",
-        "trace", o->trace, "events", (json_int_t)r->header.events, "threads",
+        "trace", cli_json_path(o->trace), "events", (json_int_t)r->header.events, "threads",
         (json_int_t)r->header.threads_run, "locks", (json_int_t)rb_reader_count(r, RBT_LOCKS), "variables",
         (json_int_t)rb_reader_count(r, RBT_VARIABLES), "engine", o->replay.engine->name, "sampler",
         o->replay.sampler.text, "seed", (json_int_t)o->replay.seed, "accesses", (json_int_t)x->accesses,
@@ -122,27 +131,41 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void as_text(const struct options *o, const struct rb_reader *r, const struct rb_result *x)
+static void as_text(FILE *out, const struct options *o, const struct rb_reader *r, const struct rb_result *x)
 {
     const double rate = x->seconds > 0 ? (double)x->events_read / x->seconds / 1e6 : 0;
 
-    printf("trace      %s: %" PRIu64 " events, %" PRIu64 " threads, %" PRIu64 " locks, %" PRIu64 " variables\n",
+    fprintf(out, "trace      %s: %" PRIu64 " events, %" PRIu64 " threads, %" PRIu64 " locks, %" PRIu64
+           " variables\n",
            o->trace, r->header.events, r->header.threads_run, rb_reader_count(r, RBT_LOCKS),
            rb_reader_count(r, RBT_VARIABLES));
-    printf("analysis   engine %s, sampler %s, seed %" PRIu64 "\n", o->replay.engine->name,
+    fprintf(out, "analysis   engine %s, sampler %s, seed %" PRIu64 "\n", o->replay.engine->name,
            o->replay.sampler.text, o->replay.seed);
-    printf("sampled    %" PRIu64 " of %" PRIu64 " accesses (effective rate %.4f %%)\n", x->sampled, x->accesses,
-           share(x->sampled, x->accesses));
+    fprintf(out, "sampled    %" PRIu64 " of %" PRIu64 " accesses (effective rate %.4f %%)\n", x->sampled,
+           x->accesses, share(x->sampled, x->accesses));
     if (x->windows)
-        printf("windows    %" PRIu64 ", %" PRIu64 " of %" PRIu64 " events read\n", x->windows, x->events_read,
+        fprintf(out, "windows    %" PRIu64 ", %" PRIu64 " of %" PRIu64 " events read\n", x->windows, x->events_read,
                r->header.events);
-    printf("acquires   %" PRIu64 ", %.1f %% skipped; %" PRIu64 " of %" PRIu64 " clock entries looked at\n",
+    fprintf(out, "acquires   %" PRIu64 ", %.1f %% skipped; %" PRIu64 " of %" PRIu64 " clock entries looked at\n",
            x->acquires, share(x->acquires_skipped, x->acquires), x->entries_traversed, x->entries_total);
-    printf("releases   %" PRIu64 ", %" PRIu64 " processed; %" PRIu64 " deep copies\n", x->releases,
+    fprintf(out, "releases   %" PRIu64 ", %" PRIu64 " processed; %" PRIu64 " deep copies\n", x->releases,
            x->releases_processed, x->deep_copies);
-    printf("races      %" PRIu64 " warnings, %" PRIu64 " racy variables, %" PRIu64 " static races\n",
+    fprintf(out, "races      %" PRIu64 " warnings, %" PRIu64 " racy variables, %" PRIu64 " static races\n",
            x->warnings, x->racy_variables.count, x->static_races.count);
-    printf("time       %.3f s (%.1f million events a second)\n", x->seconds, rate);
+    fprintf(out, "time       %.3f s (%.1f million events a second)\n", x->seconds, rate);
+}
+
+// All of it written? Standard output stays open.
+static int close_races(FILE *races)
+{
+    bool failed = fflush(races) == EOF;
+
+    failed |= ferror(races) != 0;
+    if (races != stdout && failed)
+        fclose(races); // errno stays that of the write
+    else if (races != stdout)
+        failed = fclose(races) == EOF;
+    return failed ? -1 : 0;
 }
 
 static int run(const struct options *o, struct rb_reader *r, struct rb_error *e)
@@ -154,6 +177,8 @@ static int run(const struct options *o, struct rb_reader *r, struct rb_error *e)
     int status;
 
     if (o->races) {
+        if (cli_same_file(o->races, o->trace))
+            return rb_bad_input(e, "--races %s: that is the trace itself", o->races);
         races = strcmp(o->races, "-") ? fopen(o->races, "we") : stdout;
         if (!races)
             return rb_bad_input(e, "--races %s: cannot write: %m", o->races);
@@ -164,20 +189,29 @@ static int run(const struct options *o, struct rb_reader *r, struct rb_error *e)
     replay.progress_context = &progress;
     status = rb_replay(r, &replay, &result, e);
     cli_progress_end(&progress);
-    if (races && races != stdout && (ferror(races) | fclose(races)) && status == 0)
-        status = rb_bad_input(e, "--races %s: write failed: %m", o->races);
+    if (races && close_races(races) < 0 && status == 0)
+        status = rb_internal(e, "--races %s: cannot write: %m", o->races);
     if (status == 0) {
         if (result.regions_are_locations)
-            fprintf(stderr, "railbird analyze: %s: no function events; sampler %s takes code locations as its "
-                            "regions\n", o->trace, o->replay.sampler.text);
+            fprintf(stderr,
+                    "railbird analyze: %s: no function events; sampler %s takes code locations as its "
+                    "regions\n",
+                    o->trace, o->replay.sampler.text);
         if (result.lenient_releases || result.lenient_acquires)
-            fprintf(stderr, "railbird analyze: %s: %" PRIu64 " releases without a matching acquire taken as "
-                            "plain releases, %" PRIu64 " acquires of locks held elsewhere\n",
+            fprintf(stderr,
+                    "railbird analyze: %s: %" PRIu64 " releases without a matching acquire taken as "
+                    "plain releases, %" PRIu64 " acquires of locks held elsewhere\n",
                     o->trace, result.lenient_releases, result.lenient_acquires);
+        if (result.starved)
+            fprintf(stderr,
+                    "railbird analyze: %s: %" PRIu64 " accesses not recorded because memory was out\n",
+                    o->trace, result.starved);
         if (o->json)
             status = cli_print_json(as_json(o, r, &result), e);
         else
-            as_text(o, r, &result);
+            as_text(races == stdout ? stderr : stdout, o, r, &result);
+        if (status == 0 && (fflush(stdout) == EOF || ferror(stdout)))
+            status = rb_internal(e, "cannot write on standard output: %m");
     }
     if (status == 0 && result.warnings)
         status = RB_EXIT_RACE;

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "lab/gen.h"
@@ -83,8 +85,8 @@ static int gen_count(const char *name, uint64_t low, uint64_t high, uint64_t *va
 {
     if (cli_whole(optarg, low, high, value))
         return -1;
-    return cli_usage("trace", "--%s %s: expected a whole number from %" PRIu64 " to %" PRIu64, name, optarg, low,
-                     high);
+    return cli_usage("trace", "--%s %s: expected a whole number from %" PRIu64 " to %" PRIu64, name, optarg,
+                     low, high);
 }
 
 static int gen_count32(const char *name, uint64_t low, uint64_t high, uint32_t *value)
@@ -166,7 +168,7 @@ static json_t *info_json(const struct rb_reader *r, const char *path)
                                 json_integer((json_int_t)h->events_of[op]));
     for (int t = 0; t < RBT_TABLES; t++)
         json_object_set_new(tables, table_names[t], json_integer((json_int_t)h->table[t].count));
-    return json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:o, s:o}", "trace", path, "version",
+    return json_pack("{s:o, s:i, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:o, s:o}", "trace", cli_json_path(path), "version",
                      (int)h->version, "events", (json_int_t)h->events, "accesses", (json_int_t)h->accesses,
                      "threads", (json_int_t)h->threads_run, "locks_held", (json_int_t)h->locks_held,
                      "record_bytes", (int)h->record_bytes, "finished", !r->recovered, "lenient",
@@ -251,13 +253,25 @@ static int import(const struct options *o, struct rb_error *e)
 {
     struct rb_std_notes notes = {0};
     struct rb_writer w;
-    int status = rb_writer_open(&w, o->output, -1, NULL, e);
+    int status;
 
+    if (cli_same_file(o->inputs[0], o->output))
+        return rb_bad_input(e, "%s: input and output are the same file", o->output);
+    status = rb_writer_open(&w, o->output, -1, NULL, e);
     if (status == 0)
         status = rb_std_import(o->inputs[0], &w, o->lenient, &notes, e);
     if (status == 0)
         cli_say_notes("trace", o->inputs[0], &notes);
     return status;
+}
+
+// Half a text looks like a whole one.
+static void discard(const char *path)
+{
+    struct stat st;
+
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+        unlink(path);
 }
 
 static int export(const struct options *o, struct rb_error *e)
@@ -270,18 +284,27 @@ static int export(const struct options *o, struct rb_error *e)
 
     if (status < 0)
         return status;
-    if (to_file && !(out = fopen(o->output, "we")))
+    if (to_file && cli_same_file(o->inputs[0], o->output))
+        status = rb_bad_input(e, "%s: input and output are the same file", o->output);
+    else if (to_file && !(out = fopen(o->output, "we")))
         status = rb_bad_input(e, "%s: cannot write: %m", o->output);
     if (status == 0)
         status = rb_std_export(&r, out, &foreign, &renamed, e);
-    if (to_file && out && fclose(out) && status == 0)
-        status = rb_bad_input(e, "%s: write failed: %m", o->output);
+    if (to_file && out && out != stdout) {
+        if (fclose(out) && status == 0)
+            status = rb_internal(e, "%s: cannot write: %m", o->output);
+        if (status < 0)
+            discard(o->output);
+    }
     rb_reader_close(&r);
     if (status == 0 && foreign)
-        fprintf(stderr, "railbird trace: %" PRIu64 " events are of kinds that RAPID does not read\n", foreign);
+        fprintf(stderr, "railbird trace: %" PRIu64 " events are of kinds that RAPID does not read\n",
+                foreign);
     if (status == 0 && renamed)
-        fprintf(stderr, "railbird trace: %" PRIu64 " locations have names that are no STD numbers; their table "
-                        "numbers are written\n", renamed);
+        fprintf(stderr,
+                "railbird trace: %" PRIu64 " locations have names that are no STD numbers; their table "
+                "numbers are written\n",
+                renamed);
     return status;
 }
 
@@ -343,7 +366,7 @@ static const struct verb {
     int least, most; // inputs
     bool writes;     // needs an output; may be given as the last plain argument
 } verbs[] = {
-    {"info", info, 1, 1, false},    {"cat", cat, 1, 1, false},     {"import", import, 1, 1, true},
+    {"info", info, 1, 1, false},     {"cat", cat, 1, 1, false},           {"import", import, 1, 1, true},
     {"export", export, 1, 1, false}, {"check", check, 1, 1 << 20, false}, {"gen", gen, 0, 0, true},
 };
 
@@ -390,6 +413,6 @@ int cmd_trace(int argc, char **argv)
         return cli_usage("trace", "%s: where to? -o FILE is missing", verb->name);
     status = verb->run(&o, &e);
     if (status == 0 && (fflush(stdout) || ferror(stdout)))
-        status = rb_bad_input(&e, "standard output: write failed: %m");
+        status = rb_internal(&e, "cannot write on standard output: %m");
     return status < 0 ? cli_fail("trace", &e) : RB_EXIT_OK;
 }

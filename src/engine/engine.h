@@ -10,8 +10,8 @@
 //
 // How the pieces relate (docs/engines.md has the proofs):
 //   epoch      e_t, the number under which thread t's sampled accesses are recorded now; grows at releases
-//   published  C_t[t], the highest epoch of t that a release has handed out; accesses recorded since carry e_t
-//   clock[u]   highest epoch of u ordered before t's next event. e1 of u is ordered before it iff
+//   published  C_t[t], the highest epoch of t that a release has handed out; accesses recorded since carry
+//   e_t clock[u]   highest epoch of u ordered before t's next event. e1 of u is ordered before it iff
 //              epoch(e1) <= clock[u]
 // Engines differ in how clocks travel through sync objects, never in what clock[u] means.
 #ifndef RB_ENGINE_ENGINE_H
@@ -39,14 +39,14 @@ struct rb_engine {
 
 struct rb_thread { // two cache lines, the first of them the hot one
     uint32_t slot;
-    uint32_t epoch;      // e_t, from 1
-    uint32_t published;  // C_t[t]
-    bool sampled;        // an access was recorded under `epoch`
+    uint32_t epoch;     // e_t, from 1
+    uint32_t published; // C_t[t]
+    bool sampled;       // an access was recorded under `epoch`
     // The view the access check uses, kept current by every acquire: clock[u] for u < clock_size, 0 above.
     const uint32_t *clock;
     uint32_t clock_size;
     union {
-        struct rb_vclock *vector;  // djit, fasttrack, st, su
+        struct rb_vclock *vector; // djit, fasttrack, st, su
         struct rb_rclock *recent; // so: without t's own component
     };
     struct rb_fresh *fresh; // su, so: U_t
@@ -89,7 +89,7 @@ struct rb_sync {
             struct rb_fresh *fresh; // su
             uint32_t releaser;      // su: LR, or RB_NO_SLOT after a join
         };
-        struct { // so
+        struct {                  // so
             struct rb_source one; // the only source, while `sources` is at most 1
             union {
                 struct rb_source *few;    // all of them, when more; kept when it is one again
@@ -110,8 +110,8 @@ static inline bool rb_engine_go_blind(struct rb_engine *e, struct rb_thread *t)
     return false;
 }
 
-// The earlier side of a race. Of several, the same in every engine while their histories agree: the last write
-// if it races, else the latest racing read, else the latest racing write.
+// The earlier side of a race. Of several, the same in every engine while their histories agree: the last
+// write if it races, else the latest racing read, else the latest racing write.
 struct rb_partner {
     rb_epoch epoch; // who, when, read or write; 0: no race
     uint64_t where;

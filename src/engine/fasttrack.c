@@ -126,7 +126,7 @@ static void write_access(struct rb_engine *engine, struct rb_thread *t, struct r
     const rb_epoch mine = rb_own_epoch(t, true);
 
     if (cell->write == mine && record)
-        return; // [WRITE SAME EPOCH]
+        return;                                    // [WRITE SAME EPOCH]
     if (RB_UNLIKELY(cell->read & RB_EPOCH_MANY)) { // [WRITE SHARED]
         const struct rb_entry *table = readers(cell);
         for (uint32_t i = 0; i < readers_room(cell); i++)

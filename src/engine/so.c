@@ -1,15 +1,15 @@
-// SO (Efficient Timestamping, algorithm 4) with the local-epoch optimisation: a release hands over a reference
-// to the thread's clock, an acquire looks at the parts of it that changed since it last heard from the
-// releaser.
+// SO (Efficient Timestamping, algorithm 4) with the local-epoch optimisation: a release hands over a
+// reference to the thread's clock, an acquire looks at the parts of it that changed since it last heard from
+// the releaser.
 //
 // t's own component is kept out of its clock: a release passes (clock, version, t, published) and the last
 // two stand for the missing entry. So a new local epoch copies nothing, the version (U_t[t] in the paper)
 // grows with changes of the clock alone, and the common acquire is two scalar comparisons:
 //     source.version <= U_t[releaser]   the clock has nothing new (proposition 5), and
 //     source.published <= C_t[releaser].
-// Else the blocks stamped after U_t[releaser] are joined (clock/recent_clock.h: where the paper walks the first d
-// nodes of a list, we look at recently changed blocks). An entry for t itself may come along in a block: it
-// is at most t's published, never used, and does not count as a change.
+// Else the blocks stamped after U_t[releaser] are joined (clock/recent_clock.h: where the paper walks the
+// first d nodes of a list, we look at recently changed blocks). An entry for t itself may come along in a
+// block: it is at most t's published, never used, and does not count as a change.
 //
 // Several sources (ours; the paper falls back to whole vectors): read-unlock, barrier, semaphore and
 // read-modify-write join. The object then holds one source a releasing thread, without those that a newer
@@ -22,9 +22,9 @@
 #include "engine/access_history.h"
 #include "engine/so_fast.h"
 
-#define FEW        4u                       // sources kept apart
-#define SHORT      4u                       // blocks
-#define ONE_PASS   (64 * RB_RCLOCK_BLOCK) // slots of clocks that are copied and joined at once
+#define FEW      4u                     // sources kept apart
+#define SHORT    4u                     // blocks
+#define ONE_PASS (64 * RB_RCLOCK_BLOCK) // slots of clocks that are copied and joined at once
 
 static int thread_start(struct rb_engine *engine, struct rb_thread *t)
 {

@@ -18,8 +18,8 @@ static void tops_plain(const uint64_t *words, uint32_t from, uint32_t count, uns
 }
 
 #if defined(__x86_64__)
-// 8 records a step, 8-byte records only: the high halves of eight words side by side, in order, then the signs
-// of the lanes before and after a shift.
+// 8 records a step, 8-byte records only: the high halves of eight words side by side, in order, then the
+// signs of the lanes before and after a shift.
 __attribute__((target("avx2"))) static void tops_avx2(const uint64_t *words, uint32_t count, struct tops *t)
 {
     uint32_t i = 0;

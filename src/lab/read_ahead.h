@@ -27,8 +27,8 @@ struct rb_ahead_batch {
 struct rb_ahead {
     const struct rb_reader *reader;
     struct rb_ahead_batch batch[2];
-    uint64_t next;  // page the analysis wants next
-    uint32_t turn;  // batch it is in
+    uint64_t next; // page the analysis wants next
+    uint32_t turn; // batch it is in
     bool threaded, stop;
     pthread_t thread;
     pthread_mutex_t mutex;

@@ -92,7 +92,8 @@ RB_INLINE void prefetch_cell(const struct feed *f, uint32_t i, bool wide)
 
 // The accesses of this page that a gap sampler takes: as many as the gaps reach. Their cells are asked for
 // now and used later.
-RB_INLINE void draw_gaps(const struct feed *f, const struct rb_mask *accesses, struct rb_mask *taken, bool wide)
+RB_INLINE void draw_gaps(const struct feed *f, const struct rb_mask *accesses, struct rb_mask *taken,
+                         bool wide)
 {
     struct rb_state *s = f->s;
 
@@ -113,11 +114,12 @@ RB_INLINE void draw_gaps(const struct feed *f, const struct rb_mask *accesses, s
 
 static RB_NOINLINE int bad_record(const struct feed *f, uint32_t i)
 {
+    struct rb_reader checking = *f->s->reader; // the reading thread may be at work with the original
     struct rb_event event;
 
     // The reader's own check finds the same fault and words it.
-    rb_reader_records_at_use(f->s->reader, false);
-    if (rb_reader_event(f->s->reader, f->first + i, &event, f->s->error) < 0)
+    rb_reader_records_at_use(&checking, false);
+    if (rb_reader_event(&checking, f->first + i, &event, f->s->error) < 0)
         return -EINVAL;
     return rb_bad_input(f->s->error, "%s: event %" PRIu64 ": its target is in no table", f->s->reader->path,
                         f->first + i);
@@ -231,8 +233,9 @@ RB_INLINE int feed(const struct feed *f, bool wide, enum manner manner, bool so)
     }
     s->result->accesses += accesses;
     if (RB_UNLIKELY(s->failed || s->engine.blind) && status == 0)
-        return rb_internal(s->error, "out of memory near event %" PRIu64 ": the clocks of %" PRIu32
-                                     " threads need about %" PRIu64 " MiB",
+        return rb_internal(s->error,
+                           "out of memory near event %" PRIu64 ": the clocks of %" PRIu32
+                           " threads need about %" PRIu64 " MiB",
                            f->first, s->thread_limit, (uint64_t)s->thread_limit * s->thread_limit >> 17);
     return status;
 }

@@ -33,9 +33,9 @@ struct rb_result {
     uint64_t warnings;
     uint64_t lenient_releases, lenient_acquires; // misuse passed over under --lenient
     uint64_t bytes_read;
-    uint64_t windows; // RPT: after merging
+    uint64_t windows;           // RPT: after merging
     bool regions_are_locations; // the sampler wanted functions and the trace has none
-    double seconds; // wall time of the analysis, reading included
+    double seconds;             // wall time of the analysis, reading included
     double cpu_seconds;
 
     struct rb_pair_set static_races;   // unordered pairs of location ids

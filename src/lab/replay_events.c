@@ -1,6 +1,6 @@
 // What each event means for happens-before, in terms of the operations of an engine: all kinds but the mutex
-// (replay_mutex.h). The table is docs/trace-format.md; tests/engine/oracle.c says the same a second time, as a
-// graph.
+// (replay_mutex.h). The table is docs/trace-format.md; tests/engine/oracle.c says the same a second time, as
+// a graph.
 #include <inttypes.h>
 
 #include "lab/replay_state.h"

@@ -52,7 +52,8 @@ RB_INLINE int rb_mutex_release(struct rb_state *s, struct rb_thread *t, struct r
             return -1;
     }
     if (RB_UNLIKELY(o->loose))
-        s->engine.ops->release_join(&s->engine, t, &o->main); // every earlier release still orders later acquires
+        s->engine.ops->release_join(&s->engine, t,
+                                    &o->main); // every earlier release still orders later acquires
     else
         rb_mutex_release_main(s, t, o, so);
     if (RB_UNLIKELY(o->readers && !o->unread && v == RB_LOCK_OUTER))

@@ -36,8 +36,8 @@ static int open_tables(struct rb_state *s)
     s->objects = rb_arena_zalloc(&s->arena, (rb_reader_count(r, RBT_LOCKS) + 1) * sizeof(*s->objects));
     s->cells = rb_arena_zalloc(&s->arena, (rb_reader_count(r, RBT_VARIABLES) + 1) * sizeof(*s->cells));
     if (!s->objects || !s->cells)
-        return rb_internal(s->error, "out of memory for the states of %" PRIu64 " variables and %" PRIu64
-                                     " locks",
+        return rb_internal(s->error,
+                           "out of memory for the states of %" PRIu64 " variables and %" PRIu64 " locks",
                            rb_reader_count(r, RBT_VARIABLES), rb_reader_count(r, RBT_LOCKS));
     return 0;
 }
@@ -55,8 +55,9 @@ int rb_state_open(struct rb_state *s)
     s->engine = (struct rb_engine){s->options->engine, &s->arena, world.threads, false};
     s->windowed = s->options->sampler.ops->windows;
     if (rb_sampler_start(&s->sampler, &s->options->sampler, &world, s->options->seed) < 0)
-        return rb_internal(s->error, "sampler %s: out of memory for %" PRIu32 " threads, %" PRIu64
-                                     " functions, %" PRIu64 " locations",
+        return rb_internal(s->error,
+                           "sampler %s: out of memory for %" PRIu32 " threads, %" PRIu64
+                           " functions, %" PRIu64 " locations",
                            s->options->sampler.text, world.threads, world.functions, world.locations);
     return open_tables(s);
 }

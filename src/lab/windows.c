@@ -50,7 +50,8 @@ static int run_window(struct rb_state *s, uint64_t from, uint64_t to)
 
     s->result->windows++;
     for (uint64_t p = from / r->per_page; p <= last_page; p++) {
-        int status = rb_reader_page(r, p, (uint32_t)(last_page - p < 63 ? last_page - p : 63), &page, s->error);
+        int status =
+            rb_reader_page(r, p, (uint32_t)(last_page - p < 63 ? last_page - p : 63), &page, s->error);
         if (status < 0)
             return status;
         const uint32_t begin = from > page.first ? (uint32_t)(from - page.first) : 0;

@@ -15,5 +15,7 @@ static uint64_t gap_none(struct rb_sampler *s)
 
 const struct rb_sampler_ops rb_sample_all = {
     .name = "all", .parameters = "", .help = "every access", .takes_all = true, .gap = gap_all};
-const struct rb_sampler_ops rb_sample_none = {
-    .name = "none", .parameters = "", .help = "no access: synchronisation alone", .gap = gap_none};
+const struct rb_sampler_ops rb_sample_none = {.name = "none",
+                                              .parameters = "",
+                                              .help = "no access: synchronisation alone",
+                                              .gap = gap_none};

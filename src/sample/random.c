@@ -1,5 +1,5 @@
-// Each access alone with probability P. Drawn as gaps between taken accesses, so an access that is passed over
-// costs nothing.
+// Each access alone with probability P. Drawn as gaps between taken accesses, so an access that is passed
+// over costs nothing.
 #include <errno.h>
 
 #include "sample/sampler.h"

@@ -15,16 +15,17 @@
 
 struct policy {
     bool per_thread;
-    bool uncold;     // take all but the first burst
-    double chance;   // not bursty: this share of calls at random
+    bool uncold;   // take all but the first burst
+    double chance; // not bursty: this share of calls at random
     unsigned rates;
     double rate[11];
 };
 
 static const struct policy tl_ad = {.per_thread = true, .rates = 4, .rate = {1, 0.1, 0.01, 0.001}};
 static const struct policy tl_fx = {.per_thread = true, .rates = 1, .rate = {0.05}};
-static const struct policy g_ad = {
-    .rates = 11, .rate = {1, 0.5, 0.25, 0.125, 0.0625, 1 / 32.0, 1 / 64.0, 1 / 128.0, 1 / 256.0, 1 / 512.0, 0.001}};
+static const struct policy g_ad = {.rates = 11,
+                                   .rate = {1, 0.5, 0.25, 0.125, 0.0625, 1 / 32.0, 1 / 64.0, 1 / 128.0,
+                                            1 / 256.0, 1 / 512.0, 0.001}};
 static const struct policy g_fx = {.rates = 1, .rate = {0.1}};
 static const struct policy rnd10 = {.chance = 0.10};
 static const struct policy rnd25 = {.chance = 0.25};
@@ -32,9 +33,9 @@ static const struct policy ucp = {.per_thread = true, .uncold = true};
 
 // Calls of one function (in one thread): zero before the first.
 struct region {
-    uint16_t left;    // calls left in this burst or gap
-    uint8_t rate;     // index of the rate in force
-    uint8_t state;    // enum phase
+    uint16_t left; // calls left in this burst or gap
+    uint8_t rate;  // index of the rate in force
+    uint8_t state; // enum phase
 };
 enum phase { FIRST, TAKING, PASSING };
 
@@ -149,18 +150,18 @@ static void leave(struct rb_sampler *s, uint32_t thread)
         s->regions->frames[thread].depth--;
 }
 
-#define REGION_SAMPLER(id, policy, text, what)                                                               \
-    static int start_##id(struct rb_sampler *s)                                                              \
-    {                                                                                                        \
-        return start(s, &policy);                                                                            \
-    }                                                                                                        \
-    const struct rb_sampler_ops rb_sample_##id = {.name = text,                                              \
-                                                  .parameters = "",                                          \
-                                                  .help = what,                                              \
-                                                  .wants_functions = true,                                   \
-                                                  .start = start_##id,                                       \
-                                                  .ask = ask,                                                \
-                                                  .enter = enter,                                            \
+#define REGION_SAMPLER(id, policy, text, what)                             \
+    static int start_##id(struct rb_sampler *s)                            \
+    {                                                                      \
+        return start(s, &policy);                                          \
+    }                                                                      \
+    const struct rb_sampler_ops rb_sample_##id = {.name = text,            \
+                                                  .parameters = "",        \
+                                                  .help = what,            \
+                                                  .wants_functions = true, \
+                                                  .start = start_##id,     \
+                                                  .ask = ask,              \
+                                                  .enter = enter,          \
                                                   .exit = leave};
 
 REGION_SAMPLER(literace, tl_ad, "literace", "per function and thread: 100, 10, 1, 0.1 %, bursts of 10 calls")

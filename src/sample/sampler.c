@@ -9,10 +9,13 @@ extern const struct rb_sampler_ops rb_sample_all, rb_sample_none, rb_sample_rand
     rb_sample_tl_fx, rb_sample_g_ad, rb_sample_g_fx, rb_sample_rnd10, rb_sample_rnd25, rb_sample_ucp,
     rb_sample_pacer, rb_sample_rpt, rb_sample_static;
 
-const struct rb_sampler_ops *const rb_samplers[] = {
-    &rb_sample_all,  &rb_sample_none,  &rb_sample_random, &rb_sample_literace, &rb_sample_tl_fx,
-    &rb_sample_g_ad, &rb_sample_g_fx,  &rb_sample_rnd10,  &rb_sample_rnd25,    &rb_sample_ucp,
-    &rb_sample_pacer, &rb_sample_rpt,  &rb_sample_static, NULL};
+const struct rb_sampler_ops *const rb_samplers[] = {&rb_sample_all,    &rb_sample_none,
+                                                    &rb_sample_random, &rb_sample_literace,
+                                                    &rb_sample_tl_fx,  &rb_sample_g_ad,
+                                                    &rb_sample_g_fx,   &rb_sample_rnd10,
+                                                    &rb_sample_rnd25,  &rb_sample_ucp,
+                                                    &rb_sample_pacer,  &rb_sample_rpt,
+                                                    &rb_sample_static, NULL};
 
 #define PACER_LENGTH 4096u // accesses in a period unless said otherwise
 
@@ -86,8 +89,9 @@ int rb_sampler_parse(const char *text, struct rb_sampler_spec *spec, struct rb_e
     }
     if (ops == &rb_sample_pacer) {
         if (!is_share(a) || (numbers == 2 && (!(b >= 1 && b <= 1e12) || b != (double)(uint64_t)b)))
-            return rb_bad_input(e, "sampler '%.40s': expected pacer:P or pacer:P,LENGTH with P from 0 to 1 "
-                                   "and a whole LENGTH of at least 1",
+            return rb_bad_input(e,
+                                "sampler '%.40s': expected pacer:P or pacer:P,LENGTH with P from 0 to 1 "
+                                "and a whole LENGTH of at least 1",
                                 text);
         spec->length = numbers == 2 ? (uint64_t)b : PACER_LENGTH;
         return 0;

@@ -20,9 +20,9 @@ enum rb_take { RB_PASS, RB_CHECK, RB_TAKE };
 
 struct rb_sampler_spec {
     const struct rb_sampler_ops *ops;
-    double p, delta;  // P, or EPS and DELTA
-    uint64_t length;  // pacer: accesses in a period
-    char text[48];    // as the user wrote it
+    double p, delta; // P, or EPS and DELTA
+    uint64_t length; // pacer: accesses in a period
+    char text[48];   // as the user wrote it
 };
 
 // What the policy may know before it starts.
@@ -50,9 +50,9 @@ struct rb_sampler_ops {
     const char *name;
     const char *parameters; // "", ":P", ":EPS,DELTA", ":P[,LENGTH]"
     const char *help;
-    bool takes_all;       // the gap is always 0
-    bool wants_functions; // decides by enter and exit
-    bool windows;         // RPT, driven by the replay
+    bool takes_all;                     // the gap is always 0
+    bool wants_functions;               // decides by enter and exit
+    bool windows;                       // RPT, driven by the replay
     int (*start)(struct rb_sampler *s); // negative errno when memory is out; may be NULL
     // gap policies: accesses to pass over before the next TAKE, from here on; `between` says whether those
     // passed over are to be PASSed or CHECKed

@@ -104,8 +104,8 @@ static int same(const struct checker *c, const char *what, uint64_t claimed, uin
 {
     if (claimed == counted)
         return 0;
-    return rb_bad_input(c->error, "%s: the header claims %" PRIu64 " %s, the events have %" PRIu64, c->r->path,
-                        claimed, what, counted);
+    return rb_bad_input(c->error, "%s: the header claims %" PRIu64 " %s, the events have %" PRIu64,
+                        c->r->path, claimed, what, counted);
 }
 
 static int compare_header(const struct checker *c)

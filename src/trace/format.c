@@ -3,7 +3,7 @@
 #include "base/rng.h"
 
 const struct rb_op_info rb_op_info[RB_OPS] = {
-#define RB_EVENT(code, NAME, text, space, acquires, releases, rapid)                                         \
+#define RB_EVENT(code, NAME, text, space, acquires, releases, rapid) \
     [code] = {text, RB_SPACE_##space, acquires, releases, rapid},
 #include "trace/events.def"
 #undef RB_EVENT

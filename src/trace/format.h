@@ -6,9 +6,9 @@
 //   57..    location | thread | target   word 1: target
 // In the 8-byte form the widths come from the header: target in the low `target_bits`, thread above it, then
 // location. 58 bits hold e.g. 4,096 threads, 67 million variables and a million locations; a trace that needs
-// more gets 16-byte records. The code is on top because bit 63 then says "not an access" and bit 62, of those,
-// "orders nothing" (function events, marks): the replay finds the synchronisation in a page with sign-bit
-// moves alone.
+// more gets 16-byte records. The code is on top because bit 63 then says "not an access" and bit 62, of
+// those, "orders nothing" (function events, marks): the replay finds the synchronisation in a page with
+// sign-bit moves alone.
 #ifndef RB_TRACE_FORMAT_H
 #define RB_TRACE_FORMAT_H
 
@@ -35,7 +35,7 @@ extern const enum rbt_table rb_table_of_space[]; // which table the target of an
 
 #define RB_FIRST_NON_ACCESS 32u
 #define RB_FIRST_QUIET      48u
-#define RB_MAX_THREADS      65535u            // engines keep thread numbers in 16 bits
+#define RB_MAX_THREADS      65535u              // engines keep thread numbers in 16 bits
 #define RB_MAX_EVENTS       (UINT64_C(1) << 40) // and event numbers in 40
 #define RB_MAX_LOCATIONS    (1u << 24)          // and locations in 24: see engine/where.h
 

@@ -203,8 +203,8 @@ struct rb_page rb_reader_view(const struct rb_reader *r, const void *page, uint6
     struct rbt_page_head head;
 
     memcpy(&head, words, sizeof(head));
-    return (struct rb_page){
-        .words = words + RB_HEAD_WORDS, .count = head.count, .first = index * r->per_page};
+    return (
+        struct rb_page){.words = words + RB_HEAD_WORDS, .count = head.count, .first = index * r->per_page};
 }
 
 static RB_NOINLINE int fill_buffer(struct rb_reader *r, uint64_t index, uint32_t ahead, struct rb_error *e)

@@ -14,8 +14,8 @@
 
 struct rb_names {
     uint64_t count;
-    char *bytes;       // all names, NUL-terminated, one after the other; NULL for a table without names
-    uint64_t *offset;  // of name i in `bytes`
+    char *bytes;      // all names, NUL-terminated, one after the other; NULL for a table without names
+    uint64_t *offset; // of name i in `bytes`
 };
 
 #define RB_READER_PAGES 64u // of the buffer

@@ -11,9 +11,9 @@
 // What an import met besides plain events; each non-zero count is said once by the command.
 struct rb_std_notes {
     uint64_t lines, comments, blank, marks;
-    uint64_t aliased;           // fork/join targets such as `122` taken for the thread `T122`
-    char alias_example[64];     // one of them
-    uint64_t unmatched_release; // lenient: releases, read-unlocks too, of a lock the thread does not hold
+    uint64_t aliased;             // fork/join targets such as `122` taken for the thread `T122`
+    char alias_example[64];       // one of them
+    uint64_t unmatched_release;   // lenient: releases, read-unlocks too, of a lock the thread does not hold
     uint64_t overlapping_acquire; // lenient: acquires of a lock another thread holds
 };
 
@@ -23,8 +23,9 @@ struct rb_std_notes {
 int rb_std_import(const char *path, struct rb_writer *w, bool lenient, struct rb_std_notes *notes,
                   struct rb_error *e);
 
-// Writes the trace as STD text. `foreign` counts events of kinds that RAPID does not read; `renamed` the names
-// that text cannot hold and that got another: locations that are not integers (numbered instead), names with
+// Writes the trace as STD text. `foreign` counts events of kinds that RAPID does not read; `renamed` the
+// names that text cannot hold and that got another: locations that are not integers (numbered instead), names
+// with
 // '|' or a line break, and names that several objects share.
 int rb_std_export(struct rb_reader *r, FILE *out, uint64_t *foreign, uint64_t *renamed, struct rb_error *e);
 
