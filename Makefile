@@ -16,15 +16,17 @@ all: build
 
 # Asks nothing as root, uses sudo otherwise, and does nothing when all is there.
 deps:
-	@missing=; for p in $(PACKAGES); do \
-	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok' || missing="$$missing $$p"; \
-	done; \
-	if [ -n "$$missing" ]; then \
-	  echo "installing:$$missing"; \
-	  [ "$$(id -u)" = 0 ] && run= || run=sudo; \
-	  $$run apt-get update -qq && \
-	  DEBIAN_FRONTEND=noninteractive $$run apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
-	fi
+	@$(call need,$(PACKAGES))
+
+need = missing=; for p in $(1); do \
+  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok' || missing="$$missing $$p"; \
+done; \
+if [ -n "$$missing" ]; then \
+  echo "installing:$$missing"; \
+  if [ "$$(id -u)" = 0 ]; then run=env; else run="sudo env"; fi; \
+  $$run apt-get update -qq && \
+  $$run DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+fi
 
 build: deps
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
@@ -46,6 +48,7 @@ test: build
 # Fuzzes each reader for FUZZ_SECONDS, then the property tests over many more traces.
 FUZZ_SECONDS ?= 60
 test-long: test
+	@$(call need,libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev)
 	@cmake -S . -B build-fuzz -DCMAKE_C_COMPILER=clang -DRB_FUZZ=ON -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	@$(call compile,build-fuzz)
 	@for reader in rbt std; do \

@@ -302,8 +302,7 @@ static int export(const struct options *o, struct rb_error *e)
                 foreign);
     if (status == 0 && renamed)
         fprintf(stderr,
-                "railbird trace: %" PRIu64 " locations have names that are no STD numbers; their table "
-                "numbers are written\n",
+                "railbird trace: %" PRIu64 " names are not as STD text can hold them and were changed\n",
                 renamed);
     return status;
 }

@@ -45,7 +45,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < RB_LENGTH(commands); i++)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "railbird: '%s' is not a command; expected one of:", argv[1]);
+    struct rb_error e = {0}; // for its one line without control characters
+    rb_bad_input(&e, "'%s' is not a command", argv[1]);
+    fprintf(stderr, "railbird: %s; expected one of:", e.text);
     for (size_t i = 0; i < RB_LENGTH(commands); i++)
         fprintf(stderr, " %s", commands[i].name);
     fputc('\n', stderr);

@@ -115,8 +115,10 @@ bool rb_rclock_join_copy(struct rb_arena *a, struct rb_rclock **c, const struct 
     max_into(mine, old, seen);
     const uint64_t *from = rb_rclock_stamps(old);
     uint64_t *to = rb_rclock_stamps(mine);
-    for (uint32_t b = 0; b < old->size / RB_RCLOCK_BLOCK; b++)
-        to[b] = blocks >> b & 1 ? version : from[b];
+    for (uint32_t b = 0; b < old->size / RB_RCLOCK_BLOCK; b++) {
+        const uint64_t rose = 0 - (blocks >> b & 1); // all ones or none: no branch to guess
+        to[b] = (version & rose) | (from[b] & ~rose);
+    }
     rb_rclock_unref(a, old);
     *c = mine;
     return true;

@@ -89,7 +89,8 @@ RB_INLINE uint64_t rising_blocks(struct rb_thread *t, const struct rb_rclock *se
     for (; recent; recent &= recent - 1, looked += RB_RCLOCK_BLOCK) {
         const unsigned b = (unsigned)__builtin_ctzll(recent);
         const unsigned rising = rb_rclock_rising(have, seen, first + b);
-        mask |= (uint64_t)((rising & ~(b == own_block ? own : 0)) != 0) << b;
+        const unsigned others = rising & ~(own & (0u - (b == own_block))); // no branch: a coin toss
+        mask |= (uint64_t)(others != 0) << b;
     }
     t->count.entries_traversed += looked;
     return mask;

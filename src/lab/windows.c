@@ -2,8 +2,10 @@
 // and nothing else.
 //
 //   m = 4T + 2h      k = 4m / eps      r = 15 ln(1/delta) / (2 eps)
-//   n < 12m / eps: the whole trace is one window. Else r starts, uniform in [0, n - k]; overlapping windows
-//   are merged; each is analysed with fresh metadata, as if nothing came before.
+//   n < 12m / eps: the whole trace is one window; also where r windows would cover it all but surely (with
+//   r k > 64 n they leave a hole with probability n/k e^-64), which keeps r in proportion to n. Else r starts,
+//   uniform in [0, n - k]; overlapping windows are merged; each is analysed with fresh metadata, as if nothing
+//   came before.
 //
 // Sound, because whether two events are ordered depends only on what lies between them. n, T and h come from
 // the header, event i is at a computed offset, and all state is keyed by what the window names: the work is
@@ -26,8 +28,10 @@ static struct plan make_plan(const struct rb_reader *reader, const struct rb_sam
         p.k = p.n;
         p.r = 1;
     } else {
-        p.k = (uint64_t)ceil(4 * m / spec->p);
-        p.r = (uint64_t)ceil(15 * log(1 / spec->delta) / (2 * spec->p));
+        const double k = ceil(4 * m / spec->p), r = ceil(-15 * log(spec->delta) / (2 * spec->p));
+        const bool covered = r * k > 64.0 * (double)p.n;
+        p.k = covered ? p.n : (uint64_t)k;
+        p.r = covered ? 1 : (uint64_t)r;
     }
     return p;
 }

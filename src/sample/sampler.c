@@ -77,6 +77,9 @@ int rb_sampler_parse(const char *text, struct rb_sampler_spec *spec, struct rb_e
     if (*ops->parameters && (!rest || !parse_numbers(rest, &a, &b, &numbers)))
         return rb_bad_input(e, "sampler '%.40s': expected %s%s with numbers", text, ops->name,
                             ops->parameters);
+    if (strlen(text) >= sizeof(spec->text))
+        return rb_bad_input(e, "sampler '%.40s...': expected at most %zu characters", text,
+                            sizeof(spec->text) - 1);
     spec->ops = ops;
     spec->p = a;
     snprintf(spec->text, sizeof(spec->text), "%s", text);

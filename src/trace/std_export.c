@@ -1,10 +1,10 @@
 // A trace to STD text, such that importing the text gives the same events with the same names again.
 //
 // Text cannot hold every name a trace can: no '|' (but in function names) and no line break, no empty target,
-// and one name twice would become one object. Such a name gets `#` and its number behind it, other characters
-// as '_', and is counted. A fork target that no thread line shows, beside a thread called T and that name,
-// would be read back as an alias; unless it is one, it is renamed likewise. Locations are integers in STD:
-// where a trace calls them anything else, their numbers are written.
+// and one name twice would become one object; no line longer than the reader takes either. Such a name gets `#`
+// and its number behind it, other characters as '_', and is counted. A fork target that no thread line shows,
+// beside a thread called T and that name, would be read back as an alias; unless it is one, it is renamed
+// likewise. Locations are integers in STD: where a trace calls them anything else, their numbers are written.
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "trace/std.h"
 #include "trace/std_line.h"
 
-enum { BUFFER = 1 << 18, LONGEST = 20000, SPARE = 4 * LONGEST };
+enum { BUFFER = 1 << 18, SHORT_ENOUGH = 20000, SLACK = 256, SPARE = RB_STD_MAX_LINE + 4096 };
 
 struct export
 {
@@ -22,6 +22,7 @@ struct export
     struct rb_error *error;
     struct rb_intern names[RBT_TABLES]; // as they go into the text; locations too
     bool named[RBT_TABLES];             // else by their numbers
+    size_t longest;                     // name that is written whole
     unsigned char *ran;                 // threads with events, where that matters
     uint64_t renamed, foreign;
     FILE *out;
@@ -35,24 +36,42 @@ static int no_memory(struct export *x)
 
 // -------------------------------------------------------------------------------------------- names
 
-static bool writable(enum rbt_table table, const char *name, size_t length)
+static bool writable(const struct export *x, enum rbt_table table, const char *name, size_t length)
 {
-    if (length > LONGEST || memchr(name, '\n', length) || (length == 0 && table != RBT_THREADS))
+    if (length > x->longest || memchr(name, '\n', length) || (length == 0 && table != RBT_THREADS))
         return false;
     if (table == RBT_MARKS)
         return !memchr(name, '|', length) && rb_std_is_mark(name, (uint32_t)length);
     return table == RBT_FUNCTIONS || !memchr(name, '|', length);
 }
 
+// Names of any length, if a line has room for the longest thread and the longest target together: what came
+// from a text goes back as it was. Else long ones are cut.
+static void find_longest(struct export *x)
+{
+    size_t thread = 0, target = 0;
+
+    for (int t = 0; t < RBT_TABLES; t++) {
+        const struct rb_names *names = &x->r->names[t];
+        size_t *most = t == RBT_THREADS ? &thread : &target;
+        for (uint64_t id = 0; names->bytes && id < names->count; id++) {
+            const size_t length = strlen(names->bytes + names->offset[id]);
+            *most = length > *most ? length : *most;
+        }
+    }
+    target = target > thread ? target : thread; // of fork and join
+    x->longest = thread + target + SLACK <= RB_STD_MAX_LINE ? RB_STD_MAX_LINE : SHORT_ENOUGH;
+}
+
 // A name for entry `id` that can be written and that nothing else in the table has.
 static bool add_renamed(struct export *x, enum rbt_table table, uint64_t id, const char *name, size_t length)
 {
     struct rb_intern *t = &x->names[table];
-    char text[LONGEST + 256];
+    char text[RB_STD_MAX_LINE + 256];
     const uint32_t before = t->count;
 
-    if (length > LONGEST)
-        length = LONGEST;
+    if (length > x->longest)
+        length = x->longest;
     x->renamed++;
     // The other names are all known by now or come later and then give way to this one.
     for (unsigned more = 1; more < 64; more++) {
@@ -84,7 +103,7 @@ static int prepare_table(struct export *x, enum rbt_table table)
         const size_t length = strlen(name);
         const uint32_t before = t->count;
         char padded[64];
-        bool good = writable(table, name, length);
+        bool good = writable(x, table, name, length);
         if (good && length + RB_INTERN_PAD <= sizeof(padded)) { // a lookup reads past the name
             memset(padded, 0, sizeof(padded));
             memcpy(padded, name, length);
@@ -153,7 +172,7 @@ static int survey_threads(struct export *x)
 static int prepare_forked(struct export *x, uint32_t id, uint32_t meant, uint32_t **say)
 {
     struct rb_intern *t = &x->names[RBT_THREADS];
-    char text[LONGEST + 256];
+    char text[RB_STD_MAX_LINE + 256];
     uint32_t length;
     const char *name = rb_intern_name(t, id, &length);
 
@@ -328,6 +347,8 @@ int rb_std_export(struct rb_reader *r, FILE *out, uint64_t *foreign, uint64_t *r
     x.buffer = x.at = malloc(BUFFER + SPARE);
     if (status == 0 && !x.buffer)
         status = no_memory(&x);
+    if (status == 0)
+        find_longest(&x);
     for (int t = 0; t < RBT_TABLES && status == 0; t++)
         status = t == RBT_LOCATIONS ? prepare_locations(&x) : prepare_table(&x, (enum rbt_table)t);
     for (uint32_t t = 0; t < rb_reader_count(r, RBT_THREADS) && x.named[RBT_THREADS] && status == 0; t++)

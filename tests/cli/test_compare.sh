@@ -1,44 +1,14 @@
 #!/usr/bin/env bash
 # railbird compare: statuses and messages, rows, known answers for recall, the three forms of output.
 set -euo pipefail
-export LC_ALL=C.UTF-8
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-failures=0
-
-fail() {
-  echo "FAIL: $*"
-  failures=$((failures + 1))
-}
-
-# run STATUS ARGUMENTS...: out and err hold what was printed
-run() {
-  local want=$1 got=0
-  shift
-  "$RAILBIRD" compare "$@" >out 2>err || got=$?
-  [ "$got" = "$want" ] || fail "compare $*: status $got instead of $want: $(head -c 300 err)"
-}
-
-# refused PATTERN ARGUMENTS...: status 2, nothing on stdout, one line on stderr that matches
-refused() {
-  local pattern=$1
-  shift
-  run 2 "$@"
-  [ ! -s out ] || fail "compare $*: wrote on stdout although refused"
-  [ "$(wc -l <err)" = 1 ] || fail "compare $*: $(wc -l <err) lines on stderr instead of one"
-  grep -q -- "$pattern" err || fail "compare $*: '$(cat err)' does not say '$pattern'"
-}
+. "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/lib.sh"
+command=(compare)
 
 # rows of --json in out, one a line; row ENGINE SAMPLER
 rows() { sed 's/{"engine":/\n&/g' out | grep '"speedup"'; }
 row() { rows | grep "^{\"engine\":\"$1\",\"sampler\":\"$2\","; }
 # mean METRIC: of the row on standard input
 mean() { sed -n "s/.*\"$1\":{\"mean\":\([^,]*\),.*/\1/p"; }
-
-expect() { # WHAT GOT WANTED
-  [ "$2" = "$3" ] || fail "$1: '$2' instead of '$3'"
-}
 
 # --- traces. Two static races: 10/20 on x, again and again, and 11/21 on y, once.
 {
@@ -173,8 +143,4 @@ expect "other files after a failure" "$(find page -mindepth 1 | wc -l)" 1
 run 0 $'bad\xff.std' --json --html page/p.html --runs 1
 grep -q $'"trace":"bad\xef\xbf\xbd.std"' out || fail "a name that is not UTF-8: $(grep -o '"trace":"[^"]*"' out)"
 
-if [ "$failures" != 0 ]; then
-  echo "$failures failures"
-  exit 1
-fi
-echo "compare: all as expected"
+finish compare

@@ -237,12 +237,12 @@ static const char *counts_wrong(const struct report *p, const struct random_trac
 
     for (uint32_t i = 0; i < t->count; i++) {
         const struct rb_event *e = &t->event[i];
+        accesses += e->op < RB_FIRST_NON_ACCESS; // of the whole trace, windows or not
         if (!x->seen[i])
             continue;
         events++;
         acquires += rb_op_info[e->op].acquires;
         releases += rb_op_info[e->op].releases;
-        accesses += e->op < RB_FIRST_NON_ACCESS;
         sampled += e->op < RB_FIRST_NON_ACCESS && x->take[i] == RB_TAKE;
     }
     if (r->events_read != events || r->accesses != accesses)
