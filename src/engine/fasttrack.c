@@ -9,16 +9,6 @@
 #include "engine/access_history.h"
 #include "engine/vector_sync.h"
 
-static bool release(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
-{
-    return rb_vector_release(engine, t, s, true);
-}
-
-static bool release_join(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
-{
-    return rb_vector_release_join(engine, t, s, true);
-}
-
 #define FIRST_LOG 3u
 
 static struct rb_entry *readers(const struct rb_cell *cell)
@@ -167,12 +157,13 @@ static void cell_clear(struct rb_engine *engine, struct rb_cell *cell)
 const struct rb_engine_ops rb_fasttrack = {
     .name = "fasttrack",
     .help = "FastTrack: whole vector clocks, epochs for variables",
+    .every_release = true,
     .thread_start = rb_vector_thread_start,
     .thread_stop = rb_vector_thread_stop,
     .acquire = rb_vector_acquire,
-    .release = release,
-    .release_store = release,
-    .release_join = release_join,
+    .release = rb_vector_release,
+    .release_store = rb_vector_release,
+    .release_join = rb_vector_release_join,
     .sync_clear = rb_vector_sync_clear,
     .access = access,
     .cell_clear = cell_clear,

@@ -37,37 +37,33 @@ bool rb_vector_acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_
     return false;
 }
 
-// Gives `s` a vector with room for t's; false when memory is out.
-static bool room_in_sync(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
+// The part that both releases share: the epoch step, and a vector in `s` with room for t's. False when memory
+// is out.
+static bool begin_release(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
+    if (t->sampled || engine->ops->every_release) {
+        rb_epoch_step(t);
+        t->vector->time[t->slot] = t->published;
+    }
     if (!s->vector)
         s->vector = rb_vclock_new(engine->arena, t->vector->size);
+    t->count.releases_processed++;
     return s->vector && rb_vclock_reserve(engine->arena, &s->vector, t->vector->size);
 }
 
-bool rb_vector_release(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s, bool step)
+bool rb_vector_release(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
-    if (step) {
-        rb_epoch_step(t);
-        t->vector->time[t->slot] = t->published;
-    }
-    if (!room_in_sync(engine, t, s))
+    if (!begin_release(engine, t, s))
         return rb_engine_go_blind(engine, t);
     rb_vclock_copy(s->vector, t->vector);
-    t->count.releases_processed++;
     return false;
 }
 
-bool rb_vector_release_join(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s, bool step)
+bool rb_vector_release_join(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
-    if (step) {
-        rb_epoch_step(t);
-        t->vector->time[t->slot] = t->published;
-    }
-    if (!room_in_sync(engine, t, s))
+    if (!begin_release(engine, t, s))
         return rb_engine_go_blind(engine, t);
     rb_vclock_join(s->vector, t->vector);
-    t->count.releases_processed++;
     return false;
 }
 

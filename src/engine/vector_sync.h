@@ -1,5 +1,5 @@
 // Synchronisation by whole vector clocks, as DJIT+, FastTrack and ST do it: every acquire joins T entries,
-// every release copies T entries. The engines differ in when the local epoch grows.
+// every release copies T entries. When the local epoch grows is in the engine's table.
 #ifndef RB_ENGINE_VECTOR_SYNC_H
 #define RB_ENGINE_VECTOR_SYNC_H
 
@@ -8,10 +8,8 @@
 int rb_vector_thread_start(struct rb_engine *, struct rb_thread *);
 void rb_vector_thread_stop(struct rb_engine *, struct rb_thread *);
 bool rb_vector_acquire(struct rb_engine *, struct rb_thread *, struct rb_sync *);
+bool rb_vector_release(struct rb_engine *, struct rb_thread *, struct rb_sync *);
+bool rb_vector_release_join(struct rb_engine *, struct rb_thread *, struct rb_sync *);
 void rb_vector_sync_clear(struct rb_engine *, struct rb_sync *);
-
-// `step`: the release starts a new local epoch. djit and fasttrack: always; st: if something was sampled.
-bool rb_vector_release(struct rb_engine *, struct rb_thread *, struct rb_sync *, bool step);
-bool rb_vector_release_join(struct rb_engine *, struct rb_thread *, struct rb_sync *, bool step);
 
 #endif

@@ -327,8 +327,9 @@ int rb_replay(struct rb_reader *r, const struct rb_replay_options *o, struct rb_
         status = s.sampler.ops->windows ? rb_windows_run(&s) : whole_trace(&s);
     // Windows and read-unlocks are not checked one by one; the writer has said it of the whole.
     if (status == 0 && (r->header.flags & RBT_LENIENT) && !o->lenient)
-        status = rb_bad_input(e, "%s: holds lock misuse that its writer was told to keep; --lenient takes such traces",
-                              r->path);
+        status = rb_bad_input(
+            e, "%s: holds lock misuse that its writer was told to keep; --lenient takes such traces",
+            r->path);
     rb_reader_records_at_use(r, false);
     rb_state_collect(&s);
     result->seconds = seconds(CLOCK_MONOTONIC) - wall;

@@ -65,8 +65,8 @@ int rb_state_open(struct rb_state *s)
 void rb_state_close(struct rb_state *s)
 {
     rb_sampler_stop(&s->sampler);
-    rb_id_map_free(&s->object_ids);
-    rb_id_map_free(&s->cell_ids);
+    rb_id_map_free(&s->window_objects.ids);
+    rb_id_map_free(&s->window_cells.ids);
     rb_arena_destroy(&s->arena);
 }
 
@@ -81,53 +81,37 @@ struct rb_thread *rb_state_start_thread(struct rb_state *s, uint32_t id)
     return t;
 }
 
-// Twice the room, the old entries in front and the rest zero.
-static void *double_room(struct rb_state *s, void *old, uint32_t *room, size_t each)
+// The item of `id`, a new one zero. NULL when memory is out.
+static void *item_of(struct rb_state *s, struct rb_dense *d, uint64_t id, size_t each)
 {
-    const uint32_t now = *room ? 2 * *room : FIRST_ROOM;
-    void *bigger = rb_arena_zalloc(&s->arena, now * each);
+    const uint32_t i = rb_id_map_get(&d->ids, id);
 
-    if (!bigger)
+    if (i == UINT32_MAX)
         return NULL;
-    if (*room)
-        memcpy(bigger, old, *room * each);
-    rb_arena_free(&s->arena, old, *room * each);
-    *room = now;
-    return bigger;
+    if (i >= d->room) {
+        const uint32_t room = d->room ? 2 * d->room : FIRST_ROOM;
+        void *bigger = rb_arena_zalloc(&s->arena, room * each);
+        if (!bigger)
+            return NULL;
+        if (d->room)
+            memcpy(bigger, d->items, d->room * each);
+        rb_arena_free(&s->arena, d->items, d->room * each);
+        d->items = bigger;
+        d->room = room;
+    }
+    if (i >= d->used)
+        d->used = i + 1;
+    return (char *)d->items + i * each;
 }
 
 struct rb_object *rb_state_new_object(struct rb_state *s, uint64_t id)
 {
-    const uint32_t i = rb_id_map_get(&s->object_ids, id);
-
-    if (i == UINT32_MAX)
-        return NULL;
-    if (i >= s->object_room) {
-        void *bigger = double_room(s, s->objects, &s->object_room, sizeof(*s->objects));
-        if (!bigger)
-            return NULL;
-        s->objects = bigger;
-    }
-    if (i >= s->objects_used)
-        s->objects_used = i + 1;
-    return &s->objects[i];
+    return item_of(s, &s->window_objects, id, sizeof(struct rb_object));
 }
 
 struct rb_cell *rb_state_new_cell(struct rb_state *s, uint64_t id)
 {
-    const uint32_t i = rb_id_map_get(&s->cell_ids, id);
-
-    if (i == UINT32_MAX)
-        return NULL;
-    if (i >= s->cell_room) {
-        void *bigger = double_room(s, s->cells, &s->cell_room, sizeof(*s->cells));
-        if (!bigger)
-            return NULL;
-        s->cells = bigger;
-    }
-    if (i >= s->cells_used)
-        s->cells_used = i + 1;
-    return &s->cells[i];
+    return item_of(s, &s->window_cells, id, sizeof(struct rb_cell));
 }
 
 void rb_state_reset(struct rb_state *s)
@@ -135,10 +119,13 @@ void rb_state_reset(struct rb_state *s)
     const struct rb_engine_ops *ops = s->engine.ops;
 
     rb_state_collect(s);
-    for (uint32_t i = 0; i < s->cells_used; i++)
-        ops->cell_clear(&s->engine, &s->cells[i]);
-    for (uint32_t i = 0; i < s->objects_used; i++) {
-        struct rb_object *o = &s->objects[i];
+    struct rb_cell *cells = s->window_cells.items;
+    struct rb_object *objects = s->window_objects.items;
+
+    for (uint32_t i = 0; i < s->window_cells.used; i++)
+        ops->cell_clear(&s->engine, &cells[i]);
+    for (uint32_t i = 0; i < s->window_objects.used; i++) {
+        struct rb_object *o = &objects[i];
         ops->sync_clear(&s->engine, &o->main);
         if (o->readers) {
             ops->sync_clear(&s->engine, o->readers);
@@ -152,9 +139,9 @@ void rb_state_reset(struct rb_state *s)
         ops->thread_stop(&s->engine, &s->threads[id]);
         s->threads[id] = (struct rb_thread){.slot = 0};
     }
-    s->cells_used = s->objects_used = s->touched_count = 0;
-    rb_id_map_clear(&s->cell_ids);
-    rb_id_map_clear(&s->object_ids);
+    s->window_cells.used = s->window_objects.used = s->touched_count = 0;
+    rb_id_map_clear(&s->window_cells.ids);
+    rb_id_map_clear(&s->window_objects.ids);
 }
 
 void rb_state_collect(struct rb_state *s)

@@ -19,6 +19,13 @@ struct rb_object {
 };
 _Static_assert(sizeof(struct rb_object) == 64, "one cache line");
 
+// An array with one item for each number the window has named so far.
+struct rb_dense {
+    struct rb_id_map ids;
+    void *items;
+    uint32_t room, used;
+};
+
 struct rb_state {
     struct rb_reader *reader;
     const struct rb_replay_options *options;
@@ -42,9 +49,7 @@ struct rb_state {
 
     // Windows: numbers of the trace -> numbers in `objects` and `cells`, which then grow with the window.
     bool windowed;
-    struct rb_id_map object_ids, cell_ids;
-    uint32_t object_room, cell_room;
-    uint32_t objects_used, cells_used;
+    struct rb_dense window_objects, window_cells;
     bool failed;
 };
 
