@@ -43,7 +43,9 @@ int cli_bad_option(const char *command, int c, char **argv)
 
     if (c == ':')
         return cli_usage(command, "%s needs a value", culprit);
-    return cli_usage(command, optopt >= 256 || optopt == 'h' ? "%s: this option takes no value" : "%s is not an option",
+    return cli_usage(command,
+                     optopt >= 256 || optopt == 'h' ? "%s: this option takes no value"
+                                                    : "%s is not an option",
                      culprit);
 }
 

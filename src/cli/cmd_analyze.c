@@ -135,23 +135,25 @@ static void as_text(FILE *out, const struct options *o, const struct rb_reader *
 {
     const double rate = x->seconds > 0 ? (double)x->events_read / x->seconds / 1e6 : 0;
 
-    fprintf(out, "trace      %s: %" PRIu64 " events, %" PRIu64 " threads, %" PRIu64 " locks, %" PRIu64
-           " variables\n",
-           o->trace, r->header.events, r->header.threads_run, rb_reader_count(r, RBT_LOCKS),
-           rb_reader_count(r, RBT_VARIABLES));
+    fprintf(out,
+            "trace      %s: %" PRIu64 " events, %" PRIu64 " threads, %" PRIu64 " locks, %" PRIu64
+            " variables\n",
+            o->trace, r->header.events, r->header.threads_run, rb_reader_count(r, RBT_LOCKS),
+            rb_reader_count(r, RBT_VARIABLES));
     fprintf(out, "analysis   engine %s, sampler %s, seed %" PRIu64 "\n", o->replay.engine->name,
-           o->replay.sampler.text, o->replay.seed);
+            o->replay.sampler.text, o->replay.seed);
     fprintf(out, "sampled    %" PRIu64 " of %" PRIu64 " accesses (effective rate %.4f %%)\n", x->sampled,
-           x->accesses, share(x->sampled, x->accesses));
+            x->accesses, share(x->sampled, x->accesses));
     if (x->windows)
-        fprintf(out, "windows    %" PRIu64 ", %" PRIu64 " of %" PRIu64 " events read\n", x->windows, x->events_read,
-               r->header.events);
-    fprintf(out, "acquires   %" PRIu64 ", %.1f %% skipped; %" PRIu64 " of %" PRIu64 " clock entries looked at\n",
-           x->acquires, share(x->acquires_skipped, x->acquires), x->entries_traversed, x->entries_total);
+        fprintf(out, "windows    %" PRIu64 ", %" PRIu64 " of %" PRIu64 " events read\n", x->windows,
+                x->events_read, r->header.events);
+    fprintf(out,
+            "acquires   %" PRIu64 ", %.1f %% skipped; %" PRIu64 " of %" PRIu64 " clock entries looked at\n",
+            x->acquires, share(x->acquires_skipped, x->acquires), x->entries_traversed, x->entries_total);
     fprintf(out, "releases   %" PRIu64 ", %" PRIu64 " processed; %" PRIu64 " deep copies\n", x->releases,
-           x->releases_processed, x->deep_copies);
+            x->releases_processed, x->deep_copies);
     fprintf(out, "races      %" PRIu64 " warnings, %" PRIu64 " racy variables, %" PRIu64 " static races\n",
-           x->warnings, x->racy_variables.count, x->static_races.count);
+            x->warnings, x->racy_variables.count, x->static_races.count);
     fprintf(out, "time       %.3f s (%.1f million events a second)\n", x->seconds, rate);
 }
 

@@ -168,11 +168,12 @@ static json_t *info_json(const struct rb_reader *r, const char *path)
                                 json_integer((json_int_t)h->events_of[op]));
     for (int t = 0; t < RBT_TABLES; t++)
         json_object_set_new(tables, table_names[t], json_integer((json_int_t)h->table[t].count));
-    return json_pack("{s:o, s:i, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:o, s:o}", "trace", cli_json_path(path), "version",
-                     (int)h->version, "events", (json_int_t)h->events, "accesses", (json_int_t)h->accesses,
-                     "threads", (json_int_t)h->threads_run, "locks_held", (json_int_t)h->locks_held,
-                     "record_bytes", (int)h->record_bytes, "finished", !r->recovered, "lenient",
-                     (h->flags & RBT_LENIENT) != 0, "tables", tables, "kinds", kinds);
+    return json_pack("{s:o, s:i, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:o, s:o}", "trace", cli_json_path(path),
+                     "version", (int)h->version, "events", (json_int_t)h->events, "accesses",
+                     (json_int_t)h->accesses, "threads", (json_int_t)h->threads_run, "locks_held",
+                     (json_int_t)h->locks_held, "record_bytes", (int)h->record_bytes, "finished",
+                     !r->recovered, "lenient", (h->flags & RBT_LENIENT) != 0, "tables", tables, "kinds",
+                     kinds);
 }
 
 static void info_text(const struct rb_reader *r, const char *path)

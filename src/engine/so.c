@@ -78,8 +78,8 @@ RB_INLINE uint64_t recent_blocks(const struct rb_rclock *seen, uint32_t first, u
 }
 
 // Which of those have something new for t, its own entry aside.
-RB_INLINE uint64_t rising_blocks(struct rb_thread *t, const struct rb_rclock *seen, uint32_t first,
-                                 uint64_t recent)
+RB_INLINE uint64_t rising_blocks(const struct rb_engine *engine, struct rb_thread *t,
+                                 const struct rb_rclock *seen, uint32_t first, uint64_t recent)
 {
     const struct rb_rclock *have = t->recent;
     const uint32_t own_block = t->slot / RB_RCLOCK_BLOCK - first;
@@ -92,7 +92,7 @@ RB_INLINE uint64_t rising_blocks(struct rb_thread *t, const struct rb_rclock *se
         const unsigned others = rising & ~(own & (0u - (b == own_block))); // no branch: a coin toss
         mask |= (uint64_t)(others != 0) << b;
     }
-    t->count.entries_traversed += looked;
+    t->count.entries_traversed += looked < engine->width ? looked : engine->width; // without the padding
     return mask;
 }
 
@@ -102,7 +102,7 @@ static bool join_recent(struct rb_engine *engine, struct rb_thread *t, const str
                         uint64_t known, uint64_t version, bool *changed)
 {
     for (uint32_t first = 0; first < seen->size / RB_RCLOCK_BLOCK; first += 64) {
-        const uint64_t rising = rising_blocks(t, seen, first, recent_blocks(seen, first, known));
+        const uint64_t rising = rising_blocks(engine, t, seen, first, recent_blocks(seen, first, known));
         if (!rising)
             continue;
         *changed = true;
@@ -128,7 +128,7 @@ bool rb_so_learn(struct rb_engine *engine, struct rb_thread *t, const struct rb_
 
     if (RB_UNLIKELY(room > t->fresh->size) && !rb_fresh_reserve(engine->arena, &t->fresh, room))
         return rb_engine_go_blind(engine, t);
-    t->count.entries_total += s->recent->size;
+    t->count.entries_total += engine->width;
     const uint64_t known = t->fresh->changes[s->releaser];
     if (s->version > known) {
         t->fresh->changes[s->releaser] = s->version;
@@ -150,7 +150,7 @@ static bool acquire_joined(struct rb_engine *engine, struct rb_thread *t, const 
 {
     bool changed = false;
 
-    t->count.entries_total += joined->size;
+    t->count.entries_total += engine->width;
     if (!join_recent(engine, t, joined, 0, t->version + 1, &changed))
         return rb_engine_go_blind(engine, t);
     t->version += changed;

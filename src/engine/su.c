@@ -32,8 +32,8 @@ static bool acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_syn
     if (s->releaser != RB_NO_SLOT &&
         rb_fresh_get(s->fresh, s->releaser) <= rb_fresh_get(t->fresh, s->releaser))
         return true;
-    t->count.entries_traversed += s->vector->size;
-    t->count.entries_total += s->vector->size;
+    t->count.entries_traversed += engine->width;
+    t->count.entries_total += engine->width;
     if (!rb_fresh_reserve(engine->arena, &t->fresh, s->fresh->size) ||
         !rb_vclock_reserve(engine->arena, &t->vector, s->vector->size))
         return rb_engine_go_blind(engine, t);

@@ -28,8 +28,8 @@ bool rb_vector_acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_
 {
     if (!s->vector)
         return true;
-    t->count.entries_traversed += s->vector->size;
-    t->count.entries_total += s->vector->size;
+    t->count.entries_traversed += engine->width;
+    t->count.entries_total += engine->width;
     if (!rb_vclock_reserve(engine->arena, &t->vector, s->vector->size))
         return rb_engine_go_blind(engine, t);
     rb_vclock_join(t->vector, s->vector);

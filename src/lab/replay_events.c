@@ -57,10 +57,13 @@ static int thread_edge(struct rb_state *s, uint32_t from, uint32_t to, uint32_t 
 
     if (!a || !b)
         return rb_internal(s->error, "out of memory for thread clocks");
-    const uint64_t processed = a->count.releases_processed; // forks and joins are not counted as releases
+    // Forks and joins are neither counted as releases and acquires nor is what they look at; copies are.
+    const struct rb_engine_counters before_a = a->count, before_b = b->count;
     s->engine.ops->release_store(&s->engine, a, edge);
-    a->count.releases_processed = processed;
     s->engine.ops->acquire(&s->engine, b, edge);
+    a->count.releases_processed = before_a.releases_processed;
+    b->count.entries_traversed = before_b.entries_traversed;
+    b->count.entries_total = before_b.entries_total;
     return 0;
 }
 

@@ -2,10 +2,10 @@
 // and nothing else.
 //
 //   m = 4T + 2h      k = 4m / eps      r = 15 ln(1/delta) / (2 eps)
-//   n < 12m / eps: the whole trace is one window; also where r windows would cover it all but surely (with
-//   r k > 64 n they leave a hole with probability n/k e^-64), which keeps r in proportion to n. Else r starts,
-//   uniform in [0, n - k]; overlapping windows are merged; each is analysed with fresh metadata, as if nothing
-//   came before.
+//   n < 12m / eps: the whole trace is one window; also where r k > 64 n, when r windows would leave a hole
+//   (away from the ends of the trace) with probability below n/k e^-64: this bounds r, whatever delta is, and
+//   sees no less. Else r starts, uniform in [0, n - k]; overlapping windows are merged; each is analysed with
+//   fresh metadata, as if nothing came before.
 //
 // Sound, because whether two events are ordered depends only on what lies between them. n, T and h come from
 // the header, event i is at a computed offset, and all state is keyed by what the window names: the work is

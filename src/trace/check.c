@@ -111,7 +111,12 @@ static int same(const struct checker *c, const char *what, uint64_t claimed, uin
 static int compare_header(const struct checker *c)
 {
     const struct rbt_header *h = &c->r->header;
+    uint64_t run = 0;
 
+    for (uint64_t t = 0; t < rb_reader_count(c->r, RBT_THREADS); t++)
+        run += c->lives[t].ran || c->lives[t].forked;
+    if (same(c, "threads that ran", h->threads_run, run) < 0)
+        return -1;
     if (same(c, "accesses", h->accesses, c->accesses) < 0)
         return -1;
     for (int op = 0; op < RB_OPS; op++) {

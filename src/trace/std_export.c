@@ -1,10 +1,11 @@
 // A trace to STD text, such that importing the text gives the same events with the same names again.
 //
 // Text cannot hold every name a trace can: no '|' (but in function names) and no line break, no empty target,
-// and one name twice would become one object; no line longer than the reader takes either. Such a name gets `#`
-// and its number behind it, other characters as '_', and is counted. A fork target that no thread line shows,
-// beside a thread called T and that name, would be read back as an alias; unless it is one, it is renamed
-// likewise. Locations are integers in STD: where a trace calls them anything else, their numbers are written.
+// and one name twice would become one object; no line longer than the reader takes either. Such a name gets
+// `#` and its number behind it, other characters as '_', and is counted. A fork target that no thread line
+// shows, beside a thread called T and that name, would be read back as an alias; unless it is one, it is
+// renamed likewise. Locations are integers in STD: where a trace calls them anything else, their numbers are
+// written.
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <inttypes.h>
