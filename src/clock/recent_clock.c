@@ -1,6 +1,12 @@
 // Built with -fno-tree-loop-distribute-patterns, see vclock.c.
 #include "clock/recent_clock.h"
 
+#include <errno.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 static size_t rclock_bytes(uint32_t size)
 {
     return sizeof(struct rb_rclock) + (size_t)size * sizeof(uint32_t) +
@@ -90,36 +96,77 @@ RB_SIMD void rb_rclock_join_blocks(struct rb_rclock *to, const struct rb_rclock 
     }
 }
 
-// Entries of blocks that did not rise are joined too, which leaves them as they are.
-RB_SIMD static void max_into(struct rb_rclock *restrict to, const struct rb_rclock *restrict mine,
-                             const struct rb_rclock *restrict seen)
+// to = max(mine, seen), all entries of at most 64 blocks, which it copies and joins in one pass. Bit b of the
+// result: some entry of block b rose.
+static uint64_t join_into(struct rb_rclock *restrict to, const struct rb_rclock *restrict mine,
+                          const struct rb_rclock *restrict seen)
 {
     lanes *t = (lanes *)(void *)to->time;
     const lanes *m = (const lanes *)(const void *)mine->time, *s = (const lanes *)(const void *)seen->time;
+    uint64_t rose = 0;
 
-    for (uint32_t i = 0; i < mine->size / 8; i++) {
-        const lanes more = s[i] > m[i];
-        t[i] = (s[i] & more) | (m[i] & ~more);
+    for (uint32_t b = 0; b < mine->size / RB_RCLOCK_BLOCK; b++, t += 2, m += 2, s += 2) {
+        const lanes more0 = s[0] > m[0], more1 = s[1] > m[1], any = more0 | more1;
+        t[0] = (s[0] & more0) | (m[0] & ~more0);
+        t[1] = (s[1] & more1) | (m[1] & ~more1);
+        rose |= (uint64_t)((any[0] | any[1] | any[2] | any[3] | any[4] | any[5] | any[6] | any[7]) != 0) << b;
     }
+    return rose;
 }
 
-bool rb_rclock_join_copy(struct rb_arena *a, struct rb_rclock **c, const struct rb_rclock *seen,
-                         uint64_t blocks, uint64_t version)
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static uint64_t join_into_avx2(struct rb_rclock *restrict to,
+                                                               const struct rb_rclock *restrict mine,
+                                                               const struct rb_rclock *restrict seen)
+{
+    __m256i *t = (__m256i *)(void *)to->time;
+    const __m256i *m = (const __m256i *)(const void *)mine->time;
+    const __m256i *s = (const __m256i *)(const void *)seen->time;
+    uint64_t rose = 0;
+
+    for (uint32_t b = 0; b < mine->size / RB_RCLOCK_BLOCK; b++, t += 2, m += 2, s += 2) {
+        const __m256i m0 = _mm256_load_si256(m), m1 = _mm256_load_si256(m + 1);
+        const __m256i t0 = _mm256_max_epi32(m0, _mm256_load_si256(s));
+        const __m256i t1 = _mm256_max_epi32(m1, _mm256_load_si256(s + 1));
+        const __m256i changed = _mm256_or_si256(_mm256_xor_si256(m0, t0), _mm256_xor_si256(m1, t1));
+        _mm256_store_si256(t, t0);
+        _mm256_store_si256(t + 1, t1);
+        rose |= (uint64_t)(_mm256_testz_si256(changed, changed) == 0) << b;
+    }
+    return rose;
+}
+#endif
+
+int rb_rclock_join_copy(struct rb_arena *a, struct rb_rclock **c, const struct rb_rclock *seen,
+                        uint32_t own_slot, uint64_t version)
 {
     struct rb_rclock *old = *c, *mine = rb_arena_alloc(a, rclock_bytes(old->size));
+    const uint32_t own_block = own_slot / RB_RCLOCK_BLOCK;
+    uint64_t rose;
 
     if (!mine)
-        return false;
+        return -ENOMEM;
     mine->refs = 1;
     mine->size = old->size;
-    max_into(mine, old, seen);
+#if defined(__x86_64__)
+    rose = __builtin_cpu_supports("avx2") ? join_into_avx2(mine, old, seen) : join_into(mine, old, seen);
+#else
+    rose = join_into(mine, old, seen);
+#endif
+    // The own entry alone is no change.
+    const unsigned others = rb_rclock_rising(old, seen, own_block) & ~(1u << own_slot % RB_RCLOCK_BLOCK);
+    rose &= ~((uint64_t)(others == 0) << own_block);
+    if (!rose) {
+        rb_rclock_free(a, mine);
+        return 0;
+    }
     const uint64_t *from = rb_rclock_stamps(old);
     uint64_t *to = rb_rclock_stamps(mine);
     for (uint32_t b = 0; b < old->size / RB_RCLOCK_BLOCK; b++) {
-        const uint64_t rose = 0 - (blocks >> b & 1); // all ones or none: no branch to guess
-        to[b] = (version & rose) | (from[b] & ~rose);
+        const uint64_t mask = 0 - (rose >> b & 1); // all ones or none: no branch to guess
+        to[b] = (version & mask) | (from[b] & ~mask);
     }
     rb_rclock_unref(a, old);
     *c = mine;
-    return true;
+    return 1;
 }

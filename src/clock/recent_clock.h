@@ -97,9 +97,10 @@ RB_INLINE unsigned rb_rclock_rising(const struct rb_rclock *have, const struct r
 void rb_rclock_join_blocks(struct rb_rclock *to, const struct rb_rclock *seen, uint32_t first,
                            uint64_t blocks, uint64_t version);
 
-// The copy and the join of a shared clock in one pass, for clocks of at most 64 blocks and equal size: gives
-// up the caller's reference to *c and makes *c a new clock. False when memory is out (nothing changed).
-bool rb_rclock_join_copy(struct rb_arena *a, struct rb_rclock **c, const struct rb_rclock *seen,
-                         uint64_t blocks, uint64_t version);
+// The copy and the join of a shared clock in one pass, for clocks of equal size and at most 64 blocks. 1: *c
+// is a new clock with what rose stamped `version`, and the caller's reference to the old one is given up; 0:
+// seen has nothing new, the entry of `own_slot` aside; -ENOMEM. Nothing changed in the last two cases.
+int rb_rclock_join_copy(struct rb_arena *a, struct rb_rclock **c, const struct rb_rclock *seen,
+                        uint32_t own_slot, uint64_t version);
 
 #endif

@@ -23,7 +23,6 @@
 #include "engine/so_fast.h"
 
 #define FEW      4u                     // sources kept apart
-#define SHORT    4u                     // blocks
 #define ONE_PASS (64 * RB_RCLOCK_BLOCK) // slots of clocks that are copied and joined at once
 
 static int thread_start(struct rb_engine *engine, struct rb_thread *t)
@@ -62,61 +61,76 @@ static bool own_clock(struct rb_engine *engine, struct rb_thread *t, uint32_t sl
     return true;
 }
 
-// Which of 64 blocks from `first` changed after `known`, one bit each. No branches: each is a coin toss. Of a
-// short clock nearly every block did, and looking at all of them costs less than looking at their stamps.
-RB_INLINE uint64_t recent_blocks(const struct rb_rclock *seen, uint32_t first, uint64_t known)
+// Which of 64 blocks from `first` changed after `known`, one bit each. No branches: each is a coin toss.
+static uint64_t recent_blocks(const struct rb_rclock *seen, uint32_t first, uint64_t known)
 {
     const uint64_t *stamps = rb_rclock_stamps(seen) + first;
     const uint32_t blocks = seen->size / RB_RCLOCK_BLOCK - first, n = blocks < 64 ? blocks : 64;
     uint64_t mask = 0;
 
-    if (blocks <= SHORT && first == 0)
-        return (UINT64_C(1) << blocks) - 1;
     for (uint32_t b = 0; b < n; b++)
         mask |= (uint64_t)(stamps[b] > known) << b;
     return mask;
 }
 
 // Which of those have something new for t, its own entry aside.
-RB_INLINE uint64_t rising_blocks(const struct rb_engine *engine, struct rb_thread *t,
-                                 const struct rb_rclock *seen, uint32_t first, uint64_t recent)
+static uint64_t rising_blocks(const struct rb_thread *t, const struct rb_rclock *seen, uint32_t first,
+                              uint64_t recent)
 {
-    const struct rb_rclock *have = t->recent;
     const uint32_t own_block = t->slot / RB_RCLOCK_BLOCK - first;
     const unsigned own = 1u << t->slot % RB_RCLOCK_BLOCK;
-    uint64_t mask = 0, looked = 0;
+    uint64_t mask = 0;
 
-    for (; recent; recent &= recent - 1, looked += RB_RCLOCK_BLOCK) {
+    for (; recent; recent &= recent - 1) {
         const unsigned b = (unsigned)__builtin_ctzll(recent);
-        const unsigned rising = rb_rclock_rising(have, seen, first + b);
-        const unsigned others = rising & ~(own & (0u - (b == own_block))); // no branch: a coin toss
-        mask |= (uint64_t)(others != 0) << b;
+        const unsigned rising = rb_rclock_rising(t->recent, seen, first + b);
+        mask |= (uint64_t)((rising & ~(own & (0u - (b == own_block)))) != 0) << b;
     }
-    t->count.entries_traversed += looked < engine->width ? looked : engine->width; // without the padding
     return mask;
 }
 
-// Joins the blocks of `seen` that changed after `known`. What changes is stamped `version`; *changed says
-// whether anything did. False when memory is out.
+// Joins the blocks of `seen` that changed after `known`, one by one. *changed says whether anything did.
+// False when memory is out.
+static bool join_by_blocks(struct rb_engine *engine, struct rb_thread *t, const struct rb_rclock *seen,
+                           uint64_t known, uint64_t version, bool *changed)
+{
+    for (uint32_t first = 0; first < seen->size / RB_RCLOCK_BLOCK; first += 64) {
+        const uint64_t rising = rising_blocks(t, seen, first, recent_blocks(seen, first, known));
+        if (!rising)
+            continue;
+        if (!own_clock(engine, t, seen->size))
+            return false;
+        *changed = true;
+        rb_rclock_join_blocks(t->recent, seen, first, rising, version);
+    }
+    return true;
+}
+
+// Entries in blocks that changed after `known`: what an acquire has to look at.
+static uint64_t recent_entries(const struct rb_engine *engine, const struct rb_rclock *seen, uint64_t known)
+{
+    const uint64_t *stamps = rb_rclock_stamps(seen);
+    uint64_t entries = 0;
+
+    for (uint32_t b = 0; b < seen->size / RB_RCLOCK_BLOCK; b++)
+        entries += stamps[b] > known ? RB_RCLOCK_BLOCK : 0;
+    return entries < engine->width ? entries : engine->width; // without the padding
+}
+
+// Joins what changed in `seen` after `known`. A clock that has to be copied anyway is copied and joined in
+// one pass, whatever its stamps say; else the stamps lead to the blocks. False when memory is out.
 static bool join_recent(struct rb_engine *engine, struct rb_thread *t, const struct rb_rclock *seen,
                         uint64_t known, uint64_t version, bool *changed)
 {
-    for (uint32_t first = 0; first < seen->size / RB_RCLOCK_BLOCK; first += 64) {
-        const uint64_t rising = rising_blocks(engine, t, seen, first, recent_blocks(seen, first, known));
-        if (!rising)
-            continue;
-        *changed = true;
-        if (RB_LIKELY(t->recent->refs > 1 && seen->size == t->recent->size && seen->size <= ONE_PASS)) {
-            if (!rb_rclock_join_copy(engine->arena, &t->recent, seen, rising, version))
-                return false;
-            t->count.deep_copies++;
-            t->clock = t->recent->time;
-            continue;
-        }
-        if (!own_clock(engine, t, seen->size))
-            return false;
-        rb_rclock_join_blocks(t->recent, seen, first, rising, version);
-    }
+    t->count.entries_traversed += recent_entries(engine, seen, known);
+    if (t->recent->refs == 1 || seen->size != t->recent->size || seen->size > ONE_PASS)
+        return join_by_blocks(engine, t, seen, known, version, changed);
+    const int copied = rb_rclock_join_copy(engine->arena, &t->recent, seen, t->slot, version);
+    if (copied <= 0)
+        return copied == 0;
+    *changed = true;
+    t->count.deep_copies++;
+    t->clock = t->recent->time;
     return true;
 }
 
