@@ -109,7 +109,7 @@ def rates(bench):
 def threads(bench):
     """Time against the number of threads, same events, same rate."""
     counts = [16, 64, 256, 1024]
-    paths = {n: bench.trace(2e7, threads=n, locks=max(256, 4 * n)) for n in counts}
+    paths = {n: bench.trace(2e7, threads=n, locks=1024) for n in counts}
     bench.say("### Time against threads (same number of events)\n")
     rows = []
     for sampler in ("random:0.03", "random:0.003"):

@@ -162,8 +162,8 @@ int rb_rclock_join_copy(struct rb_arena *a, struct rb_rclock **c, const struct r
     }
     const uint64_t *from = rb_rclock_stamps(old);
     uint64_t *to = rb_rclock_stamps(mine);
-    for (uint32_t b = 0; b < old->size / RB_RCLOCK_BLOCK; b++) {
-        const uint64_t mask = 0 - (rose >> b & 1); // all ones or none: no branch to guess
+    for (uint32_t b = 0; b < old->size / RB_RCLOCK_BLOCK; b++, rose >>= 1) {
+        const uint64_t mask = 0 - (rose & 1); // all ones or none: no branch to guess
         to[b] = (version & mask) | (from[b] & ~mask);
     }
     rb_rclock_unref(a, old);

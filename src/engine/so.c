@@ -91,8 +91,9 @@ static uint64_t rising_blocks(const struct rb_thread *t, const struct rb_rclock 
 
 // Joins the blocks of `seen` that changed after `known`, one by one. *changed says whether anything did.
 // False when memory is out.
-static bool join_by_blocks(struct rb_engine *engine, struct rb_thread *t, const struct rb_rclock *seen,
-                           uint64_t known, uint64_t version, bool *changed)
+static RB_NOINLINE bool join_by_blocks(struct rb_engine *engine, struct rb_thread *t,
+                                       const struct rb_rclock *seen, uint64_t known, uint64_t version,
+                                       bool *changed)
 {
     for (uint32_t first = 0; first < seen->size / RB_RCLOCK_BLOCK; first += 64) {
         const uint64_t rising = rising_blocks(t, seen, first, recent_blocks(seen, first, known));
@@ -113,7 +114,8 @@ static uint64_t recent_entries(const struct rb_engine *engine, const struct rb_r
     uint64_t entries = 0;
 
     for (uint32_t b = 0; b < seen->size / RB_RCLOCK_BLOCK; b++)
-        entries += stamps[b] > known ? RB_RCLOCK_BLOCK : 0;
+        entries += (known - stamps[b]) >> 63; // versions stay below 2^63: the sign says stamp > known
+    entries *= RB_RCLOCK_BLOCK;
     return entries < engine->width ? entries : engine->width; // without the padding
 }
 

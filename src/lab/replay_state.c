@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define FIRST_ROOM 1024u
+#define HUGE_PAGE  ((size_t)1 << 21)
 
 // Most of the machine's memory: beyond it we say so instead of being killed.
 static size_t memory_limit(void)
@@ -13,6 +15,16 @@ static size_t memory_limit(void)
     const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
 
     return pages > 0 && bytes > 0 ? (size_t)pages / 10 * 9 * (size_t)bytes : SIZE_MAX;
+}
+
+// Cells are touched at random: fewer, larger pages mean fewer faults and fewer misses of the address cache.
+// Refused or not supported, nothing is lost.
+static void ask_for_huge_pages(void *start, size_t bytes)
+{
+    const uintptr_t mask = (uintptr_t)HUGE_PAGE - 1, from = ((uintptr_t)start + mask) & ~mask;
+
+    if (bytes >= 2 * HUGE_PAGE)
+        madvise((void *)from, ((uintptr_t)start + bytes - from) & ~mask, MADV_HUGEPAGE);
 }
 
 static int open_tables(struct rb_state *s)
@@ -35,6 +47,8 @@ static int open_tables(struct rb_state *s)
     // Untouched entries cost address space only.
     s->objects = rb_arena_zalloc(&s->arena, (rb_reader_count(r, RBT_LOCKS) + 1) * sizeof(*s->objects));
     s->cells = rb_arena_zalloc(&s->arena, (rb_reader_count(r, RBT_VARIABLES) + 1) * sizeof(*s->cells));
+    if (s->cells)
+        ask_for_huge_pages(s->cells, rb_reader_count(r, RBT_VARIABLES) * sizeof(*s->cells));
     if (!s->objects || !s->cells)
         return rb_internal(s->error,
                            "out of memory for the states of %" PRIu64 " variables and %" PRIu64 " locks",

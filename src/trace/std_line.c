@@ -18,13 +18,25 @@ static const char *const synonyms[][2] = {
 
 enum { WORD_MAX = 8 };
 
+// The words of events.def as numbers of up to WORD_MAX bytes: one comparison a word, none of strings.
+static uint64_t word_number(const char *word, uint32_t length)
+{
+    uint64_t number = 0;
+
+    memcpy(&number, word, length);
+    return number;
+}
+
 static enum rb_op op_of_word(const char *word, uint32_t length)
 {
-    for (int op = 0; op < RB_OPS; op++) {
-        const char *text = rb_op_info[op].text;
-        if (text && strlen(text) == length && length > 0 && memcmp(text, word, length) == 0)
-            return (enum rb_op)op;
-    }
+    const uint64_t number = word_number(word, length);
+
+#define RB_EVENT(code, NAME, text, space, acquires, releases, rapid)                                         \
+    _Static_assert(sizeof(text) <= WORD_MAX, "fits the number");                                              \
+    if (sizeof(text) > 1 && length == sizeof(text) - 1 && number == word_number(text, sizeof(text) - 1))       \
+        return RB_##NAME;
+#include "trace/events.def"
+#undef RB_EVENT
     return RB_OPS;
 }
 
