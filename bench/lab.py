@@ -106,6 +106,18 @@ def rates(bench):
     bench.data["rates"] = {f"{c[1]} {c[2]}": best(got[c]) for c in cases}
 
 
+def uniform(bench):
+    """The worst case for so: every thread takes every lock, and every acquire has something to tell."""
+    path = bench.trace(3e7, threads=64, sharing=1)
+    cases = [(path, e, "random:0.03") for e in ("st", "su", "so")] + [(path, "fasttrack", "all")]
+    got = bench.measure(cases, 5)
+    bench.say("### All locks shared by all (64 threads, sharing=1)\n")
+    rows = [[c[1], c[2], f"{best(got[c]):.2f}", f"{spread(got[c]):.2f}",
+             f"{100 * got[c][0]['acquires_skipped'] / got[c][0]['acquires']:.0f}"] for c in cases]
+    table(bench, ["engine", "sampler", "seconds (best)", "median / best", "acquires skipped %"], rows)
+    bench.data["uniform"] = rows
+
+
 def threads(bench):
     """Time against the number of threads, same events, same rate."""
     counts = [16, 64, 256, 1024]
@@ -306,7 +318,7 @@ def text(bench):
     bench.data["std"] = events / min(seconds)
 
 
-PARTS = {f.__name__: f for f in (rates, threads, rpt, clocks, several_sources, recall, success, text)}
+PARTS = {f.__name__: f for f in (rates, uniform, threads, rpt, clocks, several_sources, recall, success, text)}
 
 
 def main():

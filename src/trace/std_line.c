@@ -29,11 +29,13 @@ static uint64_t word_number(const char *word, uint32_t length)
 
 static enum rb_op op_of_word(const char *word, uint32_t length)
 {
+    if (length > WORD_MAX)
+        return RB_OPS;
     const uint64_t number = word_number(word, length);
 
-#define RB_EVENT(code, NAME, text, space, acquires, releases, rapid)                                         \
-    _Static_assert(sizeof(text) <= WORD_MAX, "fits the number");                                              \
-    if (sizeof(text) > 1 && length == sizeof(text) - 1 && number == word_number(text, sizeof(text) - 1))       \
+#define RB_EVENT(code, NAME, text, space, acquires, releases, rapid)                                     \
+    _Static_assert(sizeof(text) <= WORD_MAX, "fits the number");                                         \
+    if (sizeof(text) > 1 && length == sizeof(text) - 1 && number == word_number(text, sizeof(text) - 1)) \
         return RB_##NAME;
 #include "trace/events.def"
 #undef RB_EVENT

@@ -112,6 +112,8 @@ static void walk(int fd)
     rb_reader_close(&r);
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size); // libFuzzer has no header for it
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1 || size > MOST - 4 * RBT_PAGE_BYTES)

@@ -41,6 +41,8 @@ static char *through(const char *text, size_t bytes, bool lenient, size_t *out_b
     return back;
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size); // libFuzzer has no header for it
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t once_bytes = 0, twice_bytes = 0;

@@ -293,6 +293,53 @@ static void counts_lines_of_each_kind(void **state)
 }
 
 // Random names of random lengths, some beyond a block of the reader, through text and back and forth.
+// Long enough for the second thread and for its chunks to go round twice: comes back as it was; and an error
+// in the middle is found at its line, unless the locks went wrong before it.
+static void long_text_takes_two_threads(void **state)
+{
+    enum { LINES = 120000, BAD = 77777 };
+    struct rb_std_notes notes;
+    struct rb_error e;
+    struct rb_reader r;
+    char *text = NULL, expected[64];
+    size_t bytes;
+
+    (void)state;
+    for (int variant = 0; variant < 3;
+         variant++) { // good; an unknown operation; and misuse of a lock before it
+        FILE *out = open_memstream(&text, &bytes);
+        assert_non_null(out);
+        for (int i = 0; i < LINES; i++) {
+            if (variant > 0 && i == BAD)
+                fprintf(out, "T1|frob(x)|3\n");
+            else if (variant > 1 && i == BAD - 500)
+                fprintf(out, "T1|rel(never)|3\n");
+            else
+                fprintf(out, "T%d|%s(V%d)|%d\n", i % 7, i % 3 ? "r" : "w", i % 1000, i % 50);
+        }
+        fclose(out);
+        assert_true(bytes > (size_t)1 << 20);
+        const int status = import_bytes(text, bytes, false, &r, &notes, &e);
+        if (variant == 0) {
+            uint64_t foreign, renamed;
+            size_t back_bytes;
+            assert_int_equal(status, 0);
+            assert_int_equal(r.header.events, LINES);
+            char *back = export_text(&r, &back_bytes, &foreign, &renamed);
+            assert_int_equal(back_bytes, bytes);
+            assert_memory_equal(back, text, bytes);
+            free(back);
+            rb_reader_close(&r);
+        } else {
+            assert_true(status < 0);
+            snprintf(expected, sizeof(expected), ":%d:", variant == 1 ? BAD + 1 : BAD - 500 + 1);
+            if (!strstr(e.text, expected))
+                fail_msg("expected line %s in: %s", expected, e.text);
+        }
+        free(text);
+    }
+}
+
 static void random_text_survives(void **state)
 {
     static const char *const words[] = {"r",    "w",    "load",  "store", "rmw",
@@ -552,6 +599,7 @@ int main(void)
         cmocka_unit_test(finds_the_thread_a_fork_means),
         cmocka_unit_test(lenient_counts_and_keeps),
         cmocka_unit_test(counts_lines_of_each_kind),
+        cmocka_unit_test(long_text_takes_two_threads),
         cmocka_unit_test(random_text_survives),
         cmocka_unit_test(renames_what_text_cannot_hold),
         cmocka_unit_test(good_files_are_read),
