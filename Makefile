@@ -56,7 +56,7 @@ test-long: test
 	  build-fuzz/bin/fuzz_$$reader -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 	    build-fuzz/corpus/$$reader tests/fuzz/corpus/$$reader 2>&1 | tail -n 8 || exit 1; \
 	done
-	@RB_TEST_TRACES=200000 $(BUILD)/bin/test_equivalence
+	@RB_TEST_TRACES=50000 $(BUILD)/bin/test_equivalence
 
 bench: build
 	@python3 bench/lab.py $(BUILD)/bin/railbird

@@ -39,4 +39,15 @@ void *rb_arena_zalloc(struct rb_arena *a, size_t bytes);
 // `bytes` as given to rb_arena_alloc.
 void rb_arena_free(struct rb_arena *a, void *block, size_t bytes);
 
+// Frees the block if `dead`, without a branch, for callers to whom that is a coin toss: a block of `lines`
+// 64-byte lines, at most RB_ARENA_SMALL, whose first word is the arena's in either case.
+RB_INLINE void rb_arena_free_if(struct rb_arena *a, struct rb_arena_free *block, uint32_t lines, bool dead)
+{
+    struct rb_arena_free *const first = a->free[lines];
+    const uintptr_t mask = 0 - (uintptr_t)dead;
+
+    block->next = first;
+    a->free[lines] = (struct rb_arena_free *)(((uintptr_t)block & mask) | ((uintptr_t)first & ~mask));
+}
+
 #endif

@@ -13,6 +13,13 @@ static size_t rclock_bytes(uint32_t size)
            (size_t)size / RB_RCLOCK_BLOCK * sizeof(uint64_t);
 }
 
+_Static_assert(sizeof(struct rb_rclock) == 64, "times start on a cache line");
+
+static uint32_t rclock_lines(uint32_t size)
+{
+    return (uint32_t)((rclock_bytes(size) + 63) / 64);
+}
+
 struct rb_rclock *rb_rclock_new(struct rb_arena *a, uint32_t slots)
 {
     const uint32_t size = (slots + RB_RCLOCK_BLOCK - 1) / RB_RCLOCK_BLOCK * RB_RCLOCK_BLOCK;
@@ -21,6 +28,7 @@ struct rb_rclock *rb_rclock_new(struct rb_arena *a, uint32_t slots)
     if (c) {
         c->refs = 1;
         c->size = size;
+        c->lines = rclock_lines(size);
     }
     return c;
 }
@@ -148,6 +156,7 @@ int rb_rclock_join_copy(struct rb_arena *a, struct rb_rclock **c, const struct r
         return -ENOMEM;
     mine->refs = 1;
     mine->size = old->size;
+    mine->lines = old->lines;
 #if defined(__x86_64__)
     rose = __builtin_cpu_supports("avx2") ? join_into_avx2(mine, old, seen) : join_into(mine, old, seen);
 #else

@@ -25,9 +25,11 @@
 #define RB_RCLOCK_BLOCK 16u
 
 struct rb_rclock {
+    struct rb_arena_free link; // the arena's word: see rb_rclock_unref
     uint32_t refs;
-    uint32_t size; // slots, a multiple of RB_RCLOCK_BLOCK
-    uint32_t pad[14];
+    uint32_t size;  // slots, a multiple of RB_RCLOCK_BLOCK
+    uint32_t lines; // of the block, in 64 bytes
+    uint32_t pad[11];
     uint32_t time[];
     // uint64_t stamp[size / RB_RCLOCK_BLOCK] behind the times
 };
@@ -52,9 +54,13 @@ RB_INLINE void rb_rclock_ref(struct rb_rclock *c)
 
 void rb_rclock_free(struct rb_arena *a, struct rb_rclock *c);
 
+// Whether the last reference goes is a coin toss at releases, so the block goes back without a branch.
 RB_INLINE void rb_rclock_unref(struct rb_arena *a, struct rb_rclock *c)
 {
-    if (--c->refs == 0)
+    c->refs--;
+    if (RB_LIKELY(c->lines <= RB_ARENA_SMALL))
+        rb_arena_free_if(a, &c->link, c->lines, c->refs == 0);
+    else if (c->refs == 0)
         rb_rclock_free(a, c);
 }
 

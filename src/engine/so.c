@@ -121,8 +121,8 @@ static uint64_t recent_entries(const struct rb_engine *engine, const struct rb_r
 
 // Joins what changed in `seen` after `known`. A clock that has to be copied anyway is copied and joined in
 // one pass, whatever its stamps say; else the stamps lead to the blocks. False when memory is out.
-static bool join_recent(struct rb_engine *engine, struct rb_thread *t, const struct rb_rclock *seen,
-                        uint64_t known, uint64_t version, bool *changed)
+RB_INLINE bool join_recent(struct rb_engine *engine, struct rb_thread *t, const struct rb_rclock *seen,
+                           uint64_t known, uint64_t version, bool *changed)
 {
     t->count.entries_traversed += recent_entries(engine, seen, known);
     if (t->recent->refs == 1 || seen->size != t->recent->size || seen->size > ONE_PASS)
