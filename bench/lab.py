@@ -4,7 +4,7 @@
     bench/lab.py build/bin/railbird [--only NAME,...] [--scale X] [--work DIR]
 
 Runs are interleaved (every configuration once, then all again), so that a slow moment of the machine hits all
-of them; the best of them counts, with the spread beside it. A figure is a ratio within one such run. Writes
+of them; the best counts, with the spread beside it, and ratios are medians over the rounds or of the bests. Writes
 bench/out/lab.md, bench/out/lab.json and bench/out/rpt.svg. --scale 0.01 makes a quick run of the same shape.
 """
 import argparse
@@ -91,16 +91,20 @@ def rates(bench):
     path = bench.trace(1e8, threads=64, sync=0.15)
     cases = [(path, "fasttrack", "all"), (path, "djit", "all"), (path, "so", "all"), (path, "st", "random:0.03"),
              (path, "su", "random:0.03"), (path, "so", "random:0.03"), (path, "so", "random:0.003"), (path, "so", "none")]
-    got = bench.measure(cases, 7)
-    base = best(got[cases[0]])
-    nothing = best(got[cases[-1]])
+    got = bench.measure(cases, 11)
+
+    def ratio(above, below):
+        """Median over the rounds of the ratio within a round."""
+        ratios = sorted(a["seconds"] / b["seconds"] for a, b in zip(got[above], got[below]))
+        return ratios[len(ratios) // 2]
+
     bench.say("### Event rates (64 threads, 15 % synchronisation)\n")
     rows = []
     for case in cases:
         r = got[case]
         s = best(r)
         rows.append([case[1], case[2], f"{s:.2f}", f"{best(r, 'cpu_seconds'):.2f}", f"{spread(r):.2f}",
-                     f"{r[0]['events'] / s / 1e6:.0f}", f"{base / s:.2f}x", f"{s / nothing:.2f}x"])
+                     f"{r[0]['events'] / s / 1e6:.0f}", f"{ratio(cases[0], case):.2f}x", f"{ratio(case, cases[-1]):.2f}x"])
     table(bench, ["engine", "sampler", "seconds (best)", "CPU s", "median / best", "million events/s", "over fasttrack all",
                   "time over `none`"], rows)
     bench.data["rates"] = {f"{c[1]} {c[2]}": best(got[c]) for c in cases}
