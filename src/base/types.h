@@ -12,6 +12,9 @@
 #define RB_INLINE      static inline __attribute__((always_inline))
 #define RB_LENGTH(a)   (sizeof(a) / sizeof((a)[0]))
 
+// Told now and then by long work how far it is.
+typedef void (*rb_progress_fn)(void *context, uint64_t done, uint64_t total);
+
 // Loops over clock entries compiled once for AVX2 and once for any x86-64; the loader picks. Sanitizers
 // instrument the resolver before their runtime is up, so they get the plain version; so does clang before 16,
 // which gives the resolver a name that other files do not find.

@@ -22,9 +22,6 @@ struct rb_gen_options {
 
 extern const struct rb_gen_options rb_gen_defaults;
 
-// Called every few million events; NULL for silence.
-typedef void (*rb_progress_fn)(void *context, uint64_t done, uint64_t total);
-
 // Writes the trace to `path`. 0, or a negative errno with `e`: an option out of range is the user's fault and
 // named; nothing is left at `path` then.
 int rb_gen(const struct rb_gen_options *o, const char *path, rb_progress_fn progress, void *context,

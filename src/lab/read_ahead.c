@@ -25,20 +25,12 @@ static void *reading(void *argument)
 
     for (uint32_t turn = 0; go && next < a->reader->pages; turn ^= 1) {
         struct rb_ahead_batch *b = &a->batch[turn];
-        pthread_mutex_lock(&a->mutex);
-        while (b->full && !a->stop)
-            pthread_cond_wait(&a->changed, &a->mutex);
-        go = !a->stop;
-        pthread_mutex_unlock(&a->mutex);
-        if (!go)
+        if (!rb_handoff_await_empty(&a->handoff, turn))
             break;
         fill(a->reader, b, next);
         next += b->count;
         go = b->status == 0;
-        pthread_mutex_lock(&a->mutex);
-        b->full = true;
-        pthread_cond_signal(&a->changed);
-        pthread_mutex_unlock(&a->mutex);
+        rb_handoff_filled(&a->handoff, turn);
     }
     return NULL;
 }
@@ -48,8 +40,7 @@ int rb_ahead_start(struct rb_ahead *a, const struct rb_reader *r, struct rb_erro
     const size_t room = r->pages == 0 ? 1 : r->pages < RB_AHEAD_PAGES ? (size_t)r->pages : RB_AHEAD_PAGES;
 
     *a = (struct rb_ahead){.reader = r};
-    pthread_mutex_init(&a->mutex, NULL);
-    pthread_cond_init(&a->changed, NULL);
+    rb_handoff_init(&a->handoff);
     for (int i = 0; i < 2; i++) {
         a->batch[i].pages = aligned_alloc(RBT_PAGE_BYTES, room * RBT_PAGE_BYTES);
         a->batch[i].classes = malloc(room * sizeof(*a->batch[i].classes));
@@ -61,43 +52,32 @@ int rb_ahead_start(struct rb_ahead *a, const struct rb_reader *r, struct rb_erro
     return 0;
 }
 
-// The batch that begins with page `next`, once it is there.
-static struct rb_ahead_batch *await(struct rb_ahead *a)
+// Makes the batch that holds page `next` the analysis' own; without a second thread, fills it first.
+static struct rb_ahead_batch *batch_of_next(struct rb_ahead *a)
 {
     struct rb_ahead_batch *b = &a->batch[a->turn];
 
-    if (!a->threaded) {
-        if (!b->full)
-            fill(a->reader, b, a->next);
-        b->full = true;
+    if (a->has && a->next < b->first + b->count)
         return b;
+    if (a->has && a->threaded) {
+        rb_handoff_used(&a->handoff, a->turn);
+        a->turn ^= 1;
+        b = &a->batch[a->turn];
     }
-    pthread_mutex_lock(&a->mutex);
-    while (!b->full)
-        pthread_cond_wait(&a->changed, &a->mutex);
-    pthread_mutex_unlock(&a->mutex);
+    if (a->threaded)
+        rb_handoff_await_full(&a->handoff, a->turn);
+    else
+        fill(a->reader, b, a->next);
+    a->has = true;
     return b;
-}
-
-static void give_back(struct rb_ahead *a)
-{
-    pthread_mutex_lock(&a->mutex);
-    a->batch[a->turn].full = false;
-    pthread_cond_signal(&a->changed);
-    pthread_mutex_unlock(&a->mutex);
-    a->turn ^= 1;
 }
 
 int rb_ahead_next(struct rb_ahead *a, struct rb_page *page, const struct rb_classes **classes,
                   struct rb_error *e)
 {
-    struct rb_ahead_batch *b = &a->batch[a->turn];
-
     if (a->next == a->reader->pages)
         return 1;
-    if (a->next > 0 && a->next == b->first + b->count)
-        give_back(a);
-    b = await(a);
+    const struct rb_ahead_batch *b = batch_of_next(a);
     if (b->status < 0) {
         *e = b->error;
         return b->status;
@@ -112,16 +92,12 @@ int rb_ahead_next(struct rb_ahead *a, struct rb_page *page, const struct rb_clas
 void rb_ahead_stop(struct rb_ahead *a)
 {
     if (a->threaded) {
-        pthread_mutex_lock(&a->mutex);
-        a->stop = true;
-        pthread_cond_signal(&a->changed);
-        pthread_mutex_unlock(&a->mutex);
+        rb_handoff_stop(&a->handoff);
         pthread_join(a->thread, NULL);
     }
     for (int i = 0; i < 2; i++) {
         free(a->batch[i].pages);
         free(a->batch[i].classes);
     }
-    pthread_cond_destroy(&a->changed);
-    pthread_mutex_destroy(&a->mutex);
+    rb_handoff_destroy(&a->handoff);
 }

@@ -2,13 +2,11 @@
 // analyses: the copy out of the page cache and the checksums cost about a quarter of a pass that samples
 // little. Short traces are read without a second thread.
 //
-// Two batches of pages change hands. A batch belongs to the reading thread while `full` is false and to the
-// analysis while it is true; `full` changes under the mutex.
+// Two batches of pages change hands (base/handoff.h).
 #ifndef RB_LAB_READ_AHEAD_H
 #define RB_LAB_READ_AHEAD_H
 
-#include <pthread.h>
-
+#include "base/handoff.h"
 #include "lab/page_classes.h"
 #include "trace/reader.h"
 
@@ -21,7 +19,6 @@ struct rb_ahead_batch {
     uint32_t count;
     int status; // of reading the page after the last of this batch, if not 0
     struct rb_error error;
-    bool full;
 };
 
 struct rb_ahead {
@@ -29,10 +26,10 @@ struct rb_ahead {
     struct rb_ahead_batch batch[2];
     uint64_t next; // page the analysis wants next
     uint32_t turn; // batch it is in
-    bool threaded, stop;
+    bool has;      // and that batch is its own now
+    bool threaded;
     pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
+    struct rb_handoff handoff;
 };
 
 int rb_ahead_start(struct rb_ahead *a, const struct rb_reader *r, struct rb_error *e);

@@ -11,8 +11,6 @@
 #include "sample/sampler.h"
 #include "trace/reader.h"
 
-typedef void (*rb_progress_fn)(void *context, uint64_t done, uint64_t total);
-
 struct rb_replay_options {
     const struct rb_engine_ops *engine;
     struct rb_sampler_spec sampler;

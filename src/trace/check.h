@@ -5,8 +5,6 @@
 
 #include "trace/reader.h"
 
-typedef void (*rb_progress_fn)(void *context, uint64_t done, uint64_t total);
-
 // Oddities that are no errors; each non-zero count is printed.
 struct rb_check_notes {
     uint64_t unmatched_release, overlapping_acquire; // under lenient

@@ -229,19 +229,11 @@ static void *reading(void *argument)
 
     for (uint32_t turn = 0; go; turn = (turn + 1) % RB_STD_CHUNKS) {
         struct rb_std_chunk *c = &s->chunk[turn];
-        pthread_mutex_lock(&s->mutex);
-        while (c->full && !s->stop)
-            pthread_cond_wait(&s->changed, &s->mutex);
-        go = !s->stop;
-        pthread_mutex_unlock(&s->mutex);
-        if (!go)
+        if (!rb_handoff_await_empty(&s->handoff, turn))
             break;
         fill_or_end(s, c);
         go = !c->last;
-        pthread_mutex_lock(&s->mutex);
-        c->full = true;
-        pthread_cond_signal(&s->changed);
-        pthread_mutex_unlock(&s->mutex);
+        rb_handoff_filled(&s->handoff, turn);
     }
     return NULL;
 }
@@ -264,8 +256,7 @@ int rb_std_lines_start(struct rb_std_lines *s, const char *path, int fd, uint64_
     const bool small = bytes <= RB_STD_CHUNKS * BLOCK; // a thread costs more than it saves
 
     *s = (struct rb_std_lines){.path = path, .fd = fd};
-    pthread_mutex_init(&s->mutex, NULL);
-    pthread_cond_init(&s->changed, NULL);
+    rb_handoff_init(&s->handoff);
     s->rest = malloc(REST);
     bool enough = s->rest != NULL;
     for (uint32_t i = 0; i < (small ? 1 : RB_STD_CHUNKS); i++)
@@ -281,10 +272,7 @@ static void give_back(struct rb_std_lines *s)
 {
     if (!s->threaded)
         return; // one is enough
-    pthread_mutex_lock(&s->mutex);
-    s->chunk[s->turn].full = false;
-    pthread_cond_signal(&s->changed);
-    pthread_mutex_unlock(&s->mutex);
+    rb_handoff_used(&s->handoff, s->turn);
     s->turn = (s->turn + 1) % RB_STD_CHUNKS;
 }
 
@@ -302,20 +290,14 @@ const struct rb_std_chunk *rb_std_lines_next(struct rb_std_lines *s)
         fill_or_end(s, c);
         return c;
     }
-    pthread_mutex_lock(&s->mutex);
-    while (!c->full)
-        pthread_cond_wait(&s->changed, &s->mutex);
-    pthread_mutex_unlock(&s->mutex);
+    rb_handoff_await_full(&s->handoff, s->turn);
     return c;
 }
 
 void rb_std_lines_stop(struct rb_std_lines *s)
 {
     if (s->threaded) {
-        pthread_mutex_lock(&s->mutex);
-        s->stop = true;
-        pthread_cond_signal(&s->changed);
-        pthread_mutex_unlock(&s->mutex);
+        rb_handoff_stop(&s->handoff);
         pthread_join(s->thread, NULL);
     }
     for (uint32_t i = 0; i < RB_STD_CHUNKS; i++) {
@@ -323,6 +305,5 @@ void rb_std_lines_stop(struct rb_std_lines *s)
         free(s->chunk[i].events);
     }
     free(s->rest);
-    pthread_cond_destroy(&s->changed);
-    pthread_mutex_destroy(&s->mutex);
+    rb_handoff_destroy(&s->handoff);
 }

@@ -2,20 +2,18 @@
 // one numbers and writes them: finding the fields of a line costs as much as all the rest. Small files, and
 // systems that have no thread to give, are read by the first thread, by the same code. Tool side.
 //
-// A ring of chunks changes hands. A chunk, text and events, belongs to the reading thread while `full` is
-// false and to the first thread while it is true; `full` changes under the mutex. What is wrong with the text
-// is said by the chunk whose events come before it, so that errors keep the order of the lines.
+// A ring of chunks, text and events, changes hands (base/handoff.h). What is wrong with the text is said by
+// the chunk whose events come before it, so that errors keep the order of the lines.
 #ifndef RB_TRACE_STD_LINES_H
 #define RB_TRACE_STD_LINES_H
 
-#include <pthread.h>
-
 #include "base/error.h"
+#include "base/handoff.h"
 #include "trace/format.h"
 #include "trace/intern.h"
 #include "trace/std_line.h"
 
-#define RB_STD_CHUNKS 8u
+#define RB_STD_CHUNKS RB_HANDOFF_PLACES
 #define RB_STD_AHEAD  16u // events behind a chunk's last one that may be looked at, for prefetching
 
 // An event with names that are not numbered yet. 48 bytes: a chunk's events should stay in the cache on their
@@ -42,7 +40,6 @@ struct rb_std_chunk {
     int status; // of what comes after these events, negative errno: then this is the last chunk
     struct rb_error error;
     bool last;
-    bool full;
 };
 
 struct rb_std_lines {
@@ -51,10 +48,8 @@ struct rb_std_lines {
     uint32_t turn; // chunk the first thread is in
     bool handed;   // it has been given one
     bool threaded;
-    bool stop; // under the mutex
     pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
+    struct rb_handoff handoff;
 
     // The reading thread's.
     int fd;

@@ -1,0 +1,32 @@
+// Places that change hands between a thread that fills and one that uses, in turn: the skeleton of everything
+// that reads ahead. A place belongs to the filler while it is empty and to the user while it is full; that
+// alone is decided here, under a mutex. What is in a place is the owner's business. Tool side.
+#ifndef RB_BASE_HANDOFF_H
+#define RB_BASE_HANDOFF_H
+
+#include <pthread.h>
+
+#include "base/types.h"
+
+#define RB_HANDOFF_PLACES 8u // at most
+
+struct rb_handoff {
+    bool full[RB_HANDOFF_PLACES];
+    bool stop;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+};
+
+void rb_handoff_init(struct rb_handoff *h);
+void rb_handoff_destroy(struct rb_handoff *h);
+
+// The filler: waits until the place is empty (false: the user wants no more), then says that it is full.
+bool rb_handoff_await_empty(struct rb_handoff *h, uint32_t place);
+void rb_handoff_filled(struct rb_handoff *h, uint32_t place);
+
+// The user: waits until it is full, then gives it back; and ends the filler's waiting for good.
+void rb_handoff_await_full(struct rb_handoff *h, uint32_t place);
+void rb_handoff_used(struct rb_handoff *h, uint32_t place);
+void rb_handoff_stop(struct rb_handoff *h);
+
+#endif
