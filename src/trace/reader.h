@@ -68,7 +68,7 @@ int rb_reader_pages(const struct rb_reader *r, uint64_t index, uint32_t want, vo
 struct rb_page rb_reader_view(const struct rb_reader *r, const void *page, uint64_t index);
 
 // With `on`, pages are handed out once their checksums and counts are right, and the caller looks at each
-// record it uses (rb_event_ok): the replay, which uses few. Off at first.
+// record it uses: the replay, which uses few. Off at first.
 void rb_reader_records_at_use(struct rb_reader *r, bool on);
 
 // One event by number.
@@ -84,13 +84,6 @@ static inline bool rb_reader_target_ok(const struct rb_reader *r, const struct r
 {
     const struct rb_op_info *info = &rb_op_info[event->op];
     return info->text && event->target < r->header.table[rb_table_of_space[info->space]].count;
-}
-
-// Do its kind, thread, location and target exist?
-RB_INLINE bool rb_event_ok(const struct rb_reader *r, const struct rb_event *event)
-{
-    return event->thread < r->header.table[RBT_THREADS].count &&
-           event->location < r->header.table[RBT_LOCATIONS].count && rb_reader_target_ok(r, event);
 }
 
 // The thread a fork or join means.
