@@ -1,9 +1,10 @@
 #include "base/arena.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 
 #define LINE         64u
-#define REGION_BYTES ((size_t)1 << 20)
+#define REGION_BYTES RB_REGION_BYTES
 
 void rb_arena_init(struct rb_arena *a, size_t limit)
 {
@@ -81,9 +82,35 @@ static RB_NOINLINE void *alloc_region(struct rb_arena *a, size_t lines)
     return start;
 }
 
-void *rb_arena_alloc(struct rb_arena *a, size_t bytes)
+#if RB_ARENA_SHARED
+static void lock(struct rb_arena *a)
 {
-    const size_t lines = line_count(bytes);
+    while (__atomic_exchange_n(&a->lock, 1, __ATOMIC_ACQUIRE))
+        for (unsigned spins = 0; __atomic_load_n(&a->lock, __ATOMIC_RELAXED); spins++)
+            if (spins > 100)
+                sched_yield();
+            else
+                __builtin_ia32_pause();
+}
+
+static void unlock(struct rb_arena *a)
+{
+    __atomic_store_n(&a->lock, 0, __ATOMIC_RELEASE);
+}
+#else
+static inline void lock(struct rb_arena *a)
+{
+    (void)a;
+}
+
+static inline void unlock(struct rb_arena *a)
+{
+    (void)a;
+}
+#endif
+
+static void *take(struct rb_arena *a, size_t lines)
+{
 
     if (RB_UNLIKELY(lines > RB_ARENA_SMALL))
         return alloc_large(a, lines);
@@ -100,14 +127,24 @@ void *rb_arena_alloc(struct rb_arena *a, size_t bytes)
     return alloc_region(a, lines);
 }
 
+void *rb_arena_alloc(struct rb_arena *a, size_t bytes)
+{
+    lock(a);
+    void *block = take(a, line_count(bytes));
+    unlock(a);
+    return block;
+}
+
 void *rb_arena_zalloc(struct rb_arena *a, size_t bytes)
 {
     const size_t lines = line_count(bytes);
 
-    if (lines > RB_ARENA_SMALL && large_class(lines) < RB_ARENA_LARGE && !a->free_large[large_class(lines)])
-        return alloc_large(a, lines);
-    uint64_t *block = rb_arena_alloc(a, bytes);
-    for (size_t i = 0; block && i < lines * (LINE / 8); i++)
+    lock(a);
+    const bool fresh = lines > RB_ARENA_SMALL && large_class(lines) < RB_ARENA_LARGE &&
+                       !a->free_large[large_class(lines)];
+    uint64_t *block = take(a, lines);
+    unlock(a);
+    for (size_t i = 0; block && !fresh && i < lines * (LINE / 8); i++)
         block[i] = 0;
     return block;
 }
@@ -121,6 +158,8 @@ void rb_arena_free(struct rb_arena *a, void *block, size_t bytes)
     if (!block)
         return;
     list = lines > RB_ARENA_SMALL ? &a->free_large[large_class(lines)] : &a->free[lines];
+    lock(a);
     f->next = *list;
     *list = f;
+    unlock(a);
 }

@@ -1,6 +1,7 @@
 // Memory for engines, inside other people's programs and in the lab alike: straight from mmap, bounded, with
 // free lists by size. Nothing is given back before rb_arena_destroy; what is freed is used again, last in
-// first out, while it is still in the cache. Not thread-safe: one arena a lock, or one a thread.
+// first out, while it is still in the cache. The tools' arenas belong to one thread each; in the running program
+// (RB_ONLINE) there is one for all, with a lock.
 //
 // Invariant: mapped <= limit. Every block is aligned to 64 bytes and has its size rounded up to a multiple of
 // 64 (a power of two above 64 KiB).
@@ -11,6 +12,14 @@
 
 #define RB_ARENA_SMALL 1024 // 64-byte lines: a class for each size up to 64 KiB,
 #define RB_ARENA_LARGE 48   // then one for each power of two, each block a mapping of its own
+
+#if defined(RB_ONLINE)
+#define RB_ARENA_SHARED 1
+#define RB_REGION_BYTES ((size_t)256 << 10)
+#else
+#define RB_ARENA_SHARED 0
+#define RB_REGION_BYTES ((size_t)1 << 20)
+#endif
 
 struct rb_arena_free {
     struct rb_arena_free *next;
@@ -24,6 +33,7 @@ struct rb_arena_region {
 struct rb_arena {
     size_t limit;  // bytes that may be mapped
     size_t mapped; // bytes that are
+    uint32_t lock; // RB_ARENA_SHARED
     char *bump, *bump_end;
     struct rb_arena_region *regions;
     struct rb_arena_free *free[RB_ARENA_SMALL + 1];
@@ -43,6 +53,11 @@ void rb_arena_free(struct rb_arena *a, void *block, size_t bytes);
 // 64-byte lines, at most RB_ARENA_SMALL, whose first word is the arena's in either case.
 RB_INLINE void rb_arena_free_if(struct rb_arena *a, struct rb_arena_free *block, uint32_t lines, bool dead)
 {
+    if (RB_ARENA_SHARED) {
+        if (dead)
+            rb_arena_free(a, block, (size_t)lines * 64);
+        return;
+    }
     struct rb_arena_free *const first = a->free[lines];
     const uintptr_t mask = 0 - (uintptr_t)dead;
 

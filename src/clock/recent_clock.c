@@ -64,7 +64,7 @@ bool rb_rclock_own(struct rb_arena *a, struct rb_rclock **c, uint32_t slots, boo
 
     *copied = false;
     if (RB_LIKELY(slots <= old->size)) {
-        if (old->refs == 1)
+        if (rb_rclock_alone(old))
             return true;
         mine = rb_arena_alloc(a, rclock_bytes(old->size));
         if (!mine)

@@ -47,9 +47,19 @@ RB_INLINE uint32_t rb_rclock_get(const struct rb_rclock *c, uint32_t slot)
 // All zero, one reference; NULL when memory is out.
 struct rb_rclock *rb_rclock_new(struct rb_arena *a, uint32_t slots);
 
+// In the running program a clock's holders are many threads'.
 RB_INLINE void rb_rclock_ref(struct rb_rclock *c)
 {
-    c->refs++;
+    if (RB_ARENA_SHARED)
+        __atomic_fetch_add(&c->refs, 1, __ATOMIC_RELAXED);
+    else
+        c->refs++;
+}
+
+// The caller holds one of the references: is it the only one? Then nobody else can make another.
+RB_INLINE bool rb_rclock_alone(const struct rb_rclock *c)
+{
+    return __atomic_load_n(&c->refs, __ATOMIC_ACQUIRE) == 1;
 }
 
 void rb_rclock_free(struct rb_arena *a, struct rb_rclock *c);
@@ -57,6 +67,11 @@ void rb_rclock_free(struct rb_arena *a, struct rb_rclock *c);
 // Whether the last reference goes is a coin toss at releases, so the block goes back without a branch.
 RB_INLINE void rb_rclock_unref(struct rb_arena *a, struct rb_rclock *c)
 {
+    if (RB_ARENA_SHARED) {
+        if (__atomic_fetch_sub(&c->refs, 1, __ATOMIC_ACQ_REL) == 1)
+            rb_rclock_free(a, c);
+        return;
+    }
     c->refs--;
     if (RB_LIKELY(c->lines <= RB_ARENA_SMALL))
         rb_arena_free_if(a, &c->link, c->lines, c->refs == 0);

@@ -162,3 +162,20 @@ void rb_history_access(struct rb_engine *engine, struct rb_thread *t, struct rb_
     }
     t->sampled |= record;
 }
+
+void rb_history_peek(const struct rb_engine *engine, const struct rb_thread *t, const struct rb_cell *cell,
+                     struct rb_access a, struct rb_partner *partner)
+{
+    const struct many *m = (const struct many *)(uintptr_t)cell->write_where;
+    const struct rb_entry flat[2] = {{cell->write, cell->write_where}, {cell->read, cell->read_where}};
+    const bool listed = (cell->write & RB_EPOCH_MANY) != 0;
+    const struct rb_entry *entry = listed ? m->entry : flat;
+    const uint32_t count = listed ? m->count : 2;
+
+    if (RB_UNLIKELY(engine->blind))
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        if (entry[i].epoch && (a.write || rb_epoch_is_write(entry[i].epoch)) &&
+            !rb_ordered(t, entry[i].epoch))
+            *partner = (struct rb_partner){entry[i].epoch, entry[i].where};
+}

@@ -49,6 +49,10 @@ RB_INLINE rb_epoch rb_own_epoch(const struct rb_thread *t, bool write)
 void rb_history_access(struct rb_engine *, struct rb_thread *, struct rb_cell *, struct rb_access,
                        bool record, struct rb_partner *);
 
+// The check alone.
+void rb_history_peek(const struct rb_engine *, const struct rb_thread *, const struct rb_cell *,
+                     struct rb_access, struct rb_partner *);
+
 // Forgets everything about the cell.
 void rb_history_clear(struct rb_engine *, struct rb_cell *);
 

@@ -15,5 +15,6 @@ const struct rb_engine_ops rb_djit = {
     .release_join = rb_vector_release_join,
     .sync_clear = rb_vector_sync_clear,
     .access = rb_history_access,
+    .peek = rb_history_peek,
     .cell_clear = rb_history_clear,
 };

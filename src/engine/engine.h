@@ -142,6 +142,10 @@ struct rb_engine_ops {
     // Checks the access against the cell and, with `record`, puts it in. Race: partner->epoch is not 0.
     void (*access)(struct rb_engine *, struct rb_thread *, struct rb_cell *, struct rb_access, bool record,
                    struct rb_partner *);
+    // Checks the access against the cell and leaves the cell as it is: for cells that share only some bytes with
+    // the access. *partner is set only by a race.
+    void (*peek)(const struct rb_engine *, const struct rb_thread *, const struct rb_cell *, struct rb_access,
+                 struct rb_partner *);
     void (*cell_clear)(struct rb_engine *, struct rb_cell *);
 };
 

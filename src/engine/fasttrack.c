@@ -148,6 +148,23 @@ static void access(struct rb_engine *engine, struct rb_thread *t, struct rb_cell
         read_access(engine, t, cell, a.where, record, partner);
 }
 
+static void peek(const struct rb_engine *engine, const struct rb_thread *t, const struct rb_cell *cell,
+                 struct rb_access a, struct rb_partner *partner)
+{
+    if (RB_UNLIKELY(engine->blind))
+        return;
+    if (cell->read & RB_EPOCH_MANY) {
+        const struct rb_entry *table = readers(cell);
+        for (uint32_t i = 0; a.write && i < readers_room(cell); i++)
+            if (table[i].epoch && !rb_ordered(t, table[i].epoch))
+                *partner = (struct rb_partner){table[i].epoch, table[i].where};
+    } else if (a.write && cell->read && !rb_ordered(t, cell->read)) {
+        *partner = (struct rb_partner){cell->read, cell->read_where};
+    }
+    if (cell->write && !rb_ordered(t, cell->write))
+        *partner = (struct rb_partner){cell->write, cell->write_where};
+}
+
 static void cell_clear(struct rb_engine *engine, struct rb_cell *cell)
 {
     drop_reads(engine, cell);
@@ -166,5 +183,6 @@ const struct rb_engine_ops rb_fasttrack = {
     .release_join = rb_vector_release_join,
     .sync_clear = rb_vector_sync_clear,
     .access = access,
+    .peek = peek,
     .cell_clear = cell_clear,
 };

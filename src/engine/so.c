@@ -51,7 +51,7 @@ static bool own_clock(struct rb_engine *engine, struct rb_thread *t, uint32_t sl
 {
     bool copied;
 
-    if (RB_LIKELY(t->recent->refs == 1 && slots <= t->recent->size))
+    if (RB_LIKELY(rb_rclock_alone(t->recent) && slots <= t->recent->size))
         return true;
     if (!rb_rclock_own(engine->arena, &t->recent, slots, &copied))
         return false;
@@ -125,7 +125,7 @@ RB_INLINE bool join_recent(struct rb_engine *engine, struct rb_thread *t, const 
                            uint64_t known, uint64_t version, bool *changed)
 {
     t->count.entries_traversed += recent_entries(engine, seen, known);
-    if (t->recent->refs == 1 || seen->size != t->recent->size || seen->size > ONE_PASS)
+    if (rb_rclock_alone(t->recent) || seen->size != t->recent->size || seen->size > ONE_PASS)
         return join_by_blocks(engine, t, seen, known, version, changed);
     const int copied = rb_rclock_join_copy(engine->arena, &t->recent, seen, t->slot, version);
     if (copied <= 0)
@@ -316,5 +316,6 @@ const struct rb_engine_ops rb_so = {
     .release_join = release_join,
     .sync_clear = sync_clear,
     .access = rb_history_access,
+    .peek = rb_history_peek,
     .cell_clear = rb_history_clear,
 };

@@ -129,5 +129,6 @@ const struct rb_engine_ops rb_su = {
     .release_join = release_join,
     .sync_clear = sync_clear,
     .access = rb_history_access,
+    .peek = rb_history_peek,
     .cell_clear = rb_history_clear,
 };

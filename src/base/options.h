@@ -1,0 +1,68 @@
+// The runtime's options as text: "key=value:key=value". One parser for the program that runs (which goes on
+// with the defaults, whatever was written) and for the command line (which refuses what the program would
+// complain of). Both worlds: libc is not called at all, nothing is allocated, errno stays.
+//
+// Where a value ends: values hold colons of their own (sampler=random:0.03, report=json:FILE), so a colon or
+// blank ends a value only where a new pair begins behind it, that is a name of small letters and underscores
+// and '=', or where the text ends. A value that must hold such a thing is put in quotes, "..." or '...'.
+#ifndef RB_BASE_OPTIONS_H
+#define RB_BASE_OPTIONS_H
+
+#include "base/types.h"
+
+#define RB_OPTION_PATH 4096 // with the NUL: PATH_MAX
+
+enum rb_option {
+#define RB_OPTION(key, type, ...) RB_OPT_##key,
+#include "base/options.def"
+#undef RB_OPTION
+    RB_OPTIONS
+};
+
+#define RB_FIELD_TEXT(key, most)   char key[(most) + 1];
+#define RB_FIELD_PATH(key, most)   char key[RB_OPTION_PATH];
+#define RB_FIELD_FLAG(key, most)   bool key;
+#define RB_FIELD_NUMBER(key, most) uint64_t key;
+#define RB_FIELD_SIZE(key, most)   uint64_t key;
+#define RB_FIELD_SHARE(key, most)  uint64_t key; // millionths
+#define RB_FIELD_REPORT(key, most) \
+    bool key;                      \
+    char key##_json[RB_OPTION_PATH];
+#define RB_FIELD_STATS(key, most) RB_FIELD_REPORT(key, most)
+
+struct rb_options {
+#define RB_OPTION(key, type, standard, low, high, help) RB_FIELD_##type(key, high)
+#include "base/options.def"
+#undef RB_OPTION
+    uint32_t given; // bit i: option i was set by the user
+};
+
+// What the parser does not know itself. Both may be NULL.
+struct rb_options_host {
+    void *context;
+    // A complaint: one line without its end, free of control characters.
+    void (*say)(void *context, const char *line);
+    // Is this sampler or engine one of ours? NULL, or what is expected instead ("one of: so su st").
+    const char *(*expected)(void *context, enum rb_option option, const char *value);
+};
+
+struct rb_option_info {
+    const char *name, *help;
+};
+extern const struct rb_option_info rb_option_info[RB_OPTIONS];
+
+void rb_options_init(struct rb_options *o);
+
+// Sets what `text` says. `source` is named in complaints ("RAILBIRD_OPTIONS"). A pair that cannot be taken is
+// left out and complained of; later pairs win. Returns the number of complaints.
+unsigned rb_options_parse(struct rb_options *o, const char *text, const char *source,
+                          const struct rb_options_host *host);
+
+// The keys of TSAN_OPTIONS that mean the same here (suppressions, halt_on_error, exitcode, log_path, and
+// report_bugs=0 for report=none), unless ours were given. Its other keys are passed over.
+unsigned rb_options_parse_tsan(struct rb_options *o, const char *text, const struct rb_options_host *host);
+
+// The known key nearest to `name` in letters to change, or NULL if none is near.
+const char *rb_option_nearest(const char *name, size_t length);
+
+#endif

@@ -1,0 +1,38 @@
+// The fast path: one decrement of a thread-local counter. What is passed over costs that and nothing more;
+// everything else is in rb_access_slow.
+#ifndef RB_RT_ACCESS_H
+#define RB_RT_ACCESS_H
+
+#include "rt/rt.h"
+#include "sample/sampler.h"
+
+enum rb_how { RB_HOW_READ = 0, RB_HOW_WRITE = 1, RB_HOW_ATOMIC = 2 };
+
+RB_HIDDEN void rb_access_slow(uintptr_t address, size_t size, unsigned how, uintptr_t pc);
+
+RB_INLINE void rb_access(const volatile void *address, size_t size, unsigned how, uintptr_t pc)
+{
+    if (RB_LIKELY(--rb_skip >= 0))
+        return;
+    rb_access_slow((uintptr_t)address, size, how, pc);
+}
+
+// The same from inside the guard: for interceptors that have entered already.
+RB_HIDDEN void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsigned how,
+                                uintptr_t pc);
+
+// ---- sampling.c: which accesses are taken ----------------------------------------------------------------
+// The rule all samplers share: rb_skip accesses are passed over without a question, then `rb_sampling_next` is
+// asked about one access, answers for it, and says how many may be passed over after it.
+
+RB_HIDDEN int rb_sampling_init(const struct rb_sampler_spec *spec, uint64_t seed);
+RB_HIDDEN void rb_sampling_start(struct rb_self *me); // a thread begins; sets rb_skip
+RB_HIDDEN void rb_sampling_settle(struct rb_self *me); // counts what was passed over so far
+RB_HIDDEN void rb_sampling_free(struct rb_self *me);
+RB_HIDDEN enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc);
+// Function entry and exit, if the sampler (or the recorder) wants to know.
+extern RB_HIDDEN bool rb_functions_wanted;
+RB_HIDDEN void rb_sampling_enter(uintptr_t caller_pc, uintptr_t function_pc);
+RB_HIDDEN void rb_sampling_exit(void);
+
+#endif

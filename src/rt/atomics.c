@@ -1,0 +1,390 @@
+// __tsan_atomic*: C11 atomics of 1 to 16 bytes. The hook performs the operation itself.
+//
+// What an atomic orders (docs/trace-format.md, section 6): a release store replaces what the object held, a
+// read-modify-write joins, an acquire learns what is there, relaxed makes no edge (and a relaxed
+// read-modify-write leaves what is there: the release sequence goes on).
+//
+// The value and the clock change together, under the object's lock: else an acquire could read one thread's
+// value and learn another's clock, and an edge would be missing. So operations that release or acquire take the
+// lock around the operation. An acquire load that finds no object loads, looks again, and if there is one by
+// then loads once more under its lock.
+//
+// The access itself is checked after the acquire, which orders it, and before the release, which publishes it.
+//
+// Fences: an acquire fence makes the thread learn what its earlier relaxed loads saw; a release fence lets its
+// later relaxed stores publish what it had done by then. Both go through a second clock of the thread, its
+// `shadow`, which collects at relaxed loads and hands out at relaxed stores. As relaxed operations cost nothing
+// without it, this is on from the first fence the program makes (what was recorded before is forgotten then,
+// as for a lost edge), or from the start where every access is taken.
+#include "rt/access.h"
+#include "rt/fences.h"
+#include "rt/race.h"
+#include "rt/record.h"
+#include "rt/sync.h"
+#include "rt/thread.h"
+
+typedef uint8_t a8;
+typedef uint16_t a16;
+typedef uint32_t a32;
+typedef uint64_t a64;
+typedef unsigned __int128 a128;
+
+struct rb_fences {
+    struct rb_self *shadow;
+    struct rb_sync released, collected;
+    bool has_released, has_collected;
+};
+
+bool rb_fences_on;
+
+static inline bool acquires(int order)
+{
+    return order == __ATOMIC_CONSUME || order == __ATOMIC_ACQUIRE || order >= __ATOMIC_ACQ_REL;
+}
+
+static inline bool releases(int order)
+{
+    return order == __ATOMIC_RELEASE || order >= __ATOMIC_ACQ_REL;
+}
+
+// Compilers may hand over orders with hint bits above (x86 lock elision).
+static inline int plain_order(int order)
+{
+    return order & 0x7fff;
+}
+
+// ---- fences ---------------------------------------------------------------------------------------------------
+
+static struct rb_fences *fences_of(struct rb_self *me)
+{
+    struct rb_fences *f = me->fences;
+
+    if (f)
+        return f;
+    f = rb_arena_zalloc(&rb_process.arena, sizeof(*f));
+    if (f && (f->shadow = rb_fiber_new(me)) == NULL) {
+        rb_arena_free(&rb_process.arena, f, sizeof(*f));
+        f = NULL;
+    }
+    if (!f)
+        rb_lost_edge(me);
+    return me->fences = f;
+}
+
+void rb_fences_free(struct rb_self *me, struct rb_self *t)
+{
+    struct rb_fences *f = t->fences;
+
+    if (!f)
+        return;
+    t->fences = NULL;
+    rb_sync_clear(me, &f->released);
+    rb_sync_clear(me, &f->collected);
+    rb_fiber_free(me, f->shadow);
+    rb_arena_free(&rb_process.arena, f, sizeof(*f));
+}
+
+// A relaxed load of an object others release to. The object's lock is held.
+static void collect(struct rb_self *me, struct rb_object *o)
+{
+    struct rb_fences *f = fences_of(me);
+
+    if (!f)
+        return;
+    rb_sync_acquire(f->shadow, &o->main);
+    f->has_collected = true;
+}
+
+// A relaxed store or read-modify-write after a release fence. The object's lock is held.
+static void hand_out(struct rb_self *me, struct rb_object *o)
+{
+    struct rb_fences *f = me->fences;
+
+    rb_sync_acquire(f->shadow, &f->released);
+    rb_sync_release_join(f->shadow, &o->main);
+}
+
+static inline bool fence_to_hand_out(const struct rb_self *me)
+{
+    return RB_UNLIKELY(rb_fences_on) && me->fences && me->fences->has_released;
+}
+
+static RB_NOINLINE void fence(int order)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    if (!rb_fences_on) {
+        __atomic_store_n(&rb_fences_on, true, __ATOMIC_RELEASE);
+        rb_lost_edge(me);
+    }
+    struct rb_fences *f = fences_of(me);
+    if (f && acquires(order) && f->has_collected) {
+        rb_sync_release_store(f->shadow, &f->collected);
+        rb_sync_acquire(me, &f->collected);
+        f->has_collected = false;
+    }
+    if (f && releases(order)) {
+        rb_sync_release_store(me, &f->released);
+        f->has_released = true;
+    }
+    rb_leave(me);
+}
+
+RB_EXPORT void __tsan_atomic_thread_fence(int order);
+RB_EXPORT void __tsan_atomic_thread_fence(int order)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (plain_order(order) != __ATOMIC_RELAXED)
+        fence(plain_order(order));
+}
+
+RB_EXPORT void __tsan_atomic_signal_fence(int order);
+RB_EXPORT void __tsan_atomic_signal_fence(int order)
+{
+    (void)order;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+// ---- 16 bytes: cmpxchg16b alone ---------------------------------------------------------------------------
+
+static inline a128 raw_cas128(volatile a128 *a, a128 expected, a128 value)
+{
+    return __sync_val_compare_and_swap((a128 *)a, expected, value);
+}
+
+// ---- a step on an object ----------------------------------------------------------------------------------
+
+// What a hook does between taking the object's lock and letting it go. `rb_step_begin` gives NULL when there is
+// nothing to keep (runtime off, memory out): the caller then just performs the operation.
+struct step {
+    struct rb_self *me;
+    struct rb_object *object;
+};
+
+static RB_NOINLINE struct step step_begin(const volatile void *a, bool make)
+{
+    struct step s = {rb_enter(), NULL};
+
+    if (!s.me)
+        return s;
+    if (!s.me->ignore_sync)
+        s.object = make ? rb_object_make(s.me, (uintptr_t)a) : rb_object_find(s.me, (uintptr_t)a);
+    return s;
+}
+
+static RB_NOINLINE void step_end(struct step s)
+{
+    if (!s.me)
+        return;
+    if (s.object)
+        rb_object_unlock(s.object);
+    rb_races_report(s.me);
+    rb_leave(s.me);
+}
+
+// Inside a step: acquire, the access, release, as the order says.
+static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t size, bool wrote, int order,
+                                   uintptr_t pc)
+{
+    const bool gets = acquires(order), gives = wrote && releases(order);
+
+    if (!s.me)
+        return;
+    if (s.object && gets)
+        rb_sync_acquire(s.me, &s.object->main);
+    if (--rb_skip < 0)
+        rb_access_inside(s.me, (uintptr_t)a, size, RB_HOW_ATOMIC | (wrote ? RB_HOW_WRITE : RB_HOW_READ), pc);
+    if (!s.object)
+        return;
+    if (gives)
+        rb_sync_release_join(s.me, &s.object->main);
+    else if (wrote && fence_to_hand_out(s.me))
+        hand_out(s.me, s.object);
+    if (!gets && RB_UNLIKELY(rb_fences_on))
+        collect(s.me, s.object);
+    if (gets || gives)
+        rb_record_sync(s.me, gets && gives ? RB_RMW : gives ? RB_RMW_REL : RB_LOAD, (uintptr_t)a);
+}
+
+static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t size, int order, uintptr_t pc)
+{
+    if (!s.me)
+        return;
+    if (--rb_skip < 0)
+        rb_access_inside(s.me, (uintptr_t)a, size, RB_HOW_ATOMIC | RB_HOW_WRITE, pc);
+    if (!s.object)
+        return;
+    if (releases(order)) {
+        rb_sync_release_store(s.me, &s.object->main);
+        rb_record_sync(s.me, RB_STORE, (uintptr_t)a);
+    } else if (fence_to_hand_out(s.me)) {
+        hand_out(s.me, s.object);
+    }
+}
+
+// Whether a relaxed operation has to be a step all the same.
+static inline bool fenced(void)
+{
+    return RB_UNLIKELY(__atomic_load_n(&rb_fences_on, __ATOMIC_RELAXED));
+}
+
+// ---- the operations -----------------------------------------------------------------------------------------
+
+#define RB_LOAD_OF(bits, RAW_LOAD)                                                             \
+    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order);        \
+    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order)         \
+    {                                                                                          \
+        a##bits value = RAW_LOAD(a);                                                           \
+        order = plain_order(order);                                                            \
+        if (order == __ATOMIC_RELAXED && !fenced()) {                                          \
+            rb_access(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                                    \
+            return value;                                                                      \
+        }                                                                                      \
+        struct step s = step_begin(a, false);                                                  \
+        if (s.object)                                                                          \
+            value = RAW_LOAD(a); /* under the lock: value and clock of the same release */     \
+        step_order(s, a, sizeof(*a), false, order, RB_PC);                                     \
+        step_end(s);                                                                           \
+        return value;                                                                          \
+    }
+
+#define RB_STORE_OF(bits, RAW_STORE)                                                           \
+    RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order); \
+    RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order)  \
+    {                                                                                          \
+        order = plain_order(order);                                                            \
+        if (!releases(order) && !fenced()) {                                                   \
+            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                     \
+            RAW_STORE(a, value);                                                               \
+            return;                                                                            \
+        }                                                                                      \
+        struct step s = step_begin(a, true);                                                   \
+        step_store(s, a, sizeof(*a), order, RB_PC);                                            \
+        RAW_STORE(a, value);                                                                   \
+        step_end(s);                                                                           \
+    }
+
+#define RB_RMW_OF(bits, name, RAW)                                                                  \
+    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order);  \
+    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order)   \
+    {                                                                                               \
+        a##bits old;                                                                                \
+        order = plain_order(order);                                                                 \
+        if (order == __ATOMIC_RELAXED && !fenced()) {                                               \
+            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                          \
+            RAW(old, a, value);                                                                     \
+            return old;                                                                             \
+        }                                                                                           \
+        struct step s = step_begin(a, true);                                                        \
+        RAW(old, a, value);                                                                         \
+        step_order(s, a, sizeof(*a), true, order, RB_PC);                                           \
+        step_end(s);                                                                                \
+        return old;                                                                                 \
+    }
+
+// The three shapes of compare-exchange share one body. A failed one only reads, under its own order.
+#define RB_CAS_OF(bits, RAW_CAS)                                                                         \
+    static RB_NOINLINE bool cas##bits(volatile a##bits *a, a##bits *expected, a##bits value, int order,  \
+                                      int failed, uintptr_t pc)                                          \
+    {                                                                                                    \
+        const a##bits wanted = *expected;                                                                \
+        order = plain_order(order);                                                                      \
+        failed = plain_order(failed);                                                                    \
+        const bool quiet = order == __ATOMIC_RELAXED && failed == __ATOMIC_RELAXED && !fenced();         \
+        struct step s = {NULL, NULL};                                                                    \
+        if (!quiet)                                                                                      \
+            s = step_begin(a, true);                                                                     \
+        const a##bits old = RAW_CAS(a, wanted, value);                                                   \
+        const bool done = old == wanted;                                                                 \
+        if (quiet)                                                                                       \
+            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | (done ? RB_HOW_WRITE : RB_HOW_READ), pc);           \
+        else                                                                                             \
+            step_order(s, a, sizeof(*a), done, done ? order : failed, pc);                               \
+        step_end(s);                                                                                     \
+        *expected = old;                                                                                 \
+        return done;                                                                                     \
+    }                                                                                                    \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,  \
+                                                                a##bits value, int order, int failed);   \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,  \
+                                                                a##bits value, int order, int failed)    \
+    {                                                                                                    \
+        return cas##bits(a, expected, value, order, failed, RB_PC);                                      \
+    }                                                                                                    \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,    \
+                                                              a##bits value, int order, int failed);     \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,    \
+                                                              a##bits value, int order, int failed)      \
+    {                                                                                                    \
+        return cas##bits(a, expected, value, order, failed, RB_PC);                                      \
+    }                                                                                                    \
+    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,  \
+                                                                 a##bits value, int order, int failed);  \
+    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,  \
+                                                                 a##bits value, int order, int failed)   \
+    {                                                                                                    \
+        cas##bits(a, &expected, value, order, failed, RB_PC);                                            \
+        return expected;                                                                                 \
+    }
+
+#define RB_RAW_LOAD(a)            __atomic_load_n(a, __ATOMIC_SEQ_CST)
+#define RB_RAW_STORE(a, v)        __atomic_store_n(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_exchange(o, a, v)  o = __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_add(o, a, v)       o = __atomic_fetch_add(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_sub(o, a, v)       o = __atomic_fetch_sub(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_and(o, a, v)       o = __atomic_fetch_and(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_or(o, a, v)        o = __atomic_fetch_or(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_xor(o, a, v)       o = __atomic_fetch_xor(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_nand(o, a, v)      o = __atomic_fetch_nand(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_CAS(a, e, v)       __sync_val_compare_and_swap(a, e, v)
+
+#define RB_ATOMIC_OF(bits)                           \
+    RB_LOAD_OF(bits, RB_RAW_LOAD)                    \
+    RB_STORE_OF(bits, RB_RAW_STORE)                  \
+    RB_RMW_OF(bits, exchange, RB_RAW_exchange)       \
+    RB_RMW_OF(bits, fetch_add, RB_RAW_add)           \
+    RB_RMW_OF(bits, fetch_sub, RB_RAW_sub)           \
+    RB_RMW_OF(bits, fetch_and, RB_RAW_and)           \
+    RB_RMW_OF(bits, fetch_or, RB_RAW_or)             \
+    RB_RMW_OF(bits, fetch_xor, RB_RAW_xor)           \
+    RB_RMW_OF(bits, fetch_nand, RB_RAW_nand)         \
+    RB_CAS_OF(bits, RB_RAW_CAS)
+RB_ATOMIC_OF(8)
+RB_ATOMIC_OF(16)
+RB_ATOMIC_OF(32)
+RB_ATOMIC_OF(64)
+
+#define RB_LOAD128(a)     raw_cas128((volatile a128 *)(uintptr_t)(a), 0, 0)
+#define RB_CHANGE128(o, a, result)                        \
+    do {                                                  \
+        o = *a;                                           \
+        const a128 seen = raw_cas128(a, o, result);           \
+        if (seen == o)                                    \
+            break;                                        \
+    } while (1)
+#define RB_128_exchange(o, a, v) RB_CHANGE128(o, a, v)
+#define RB_128_add(o, a, v)      RB_CHANGE128(o, a, o + v)
+#define RB_128_sub(o, a, v)      RB_CHANGE128(o, a, o - v)
+#define RB_128_and(o, a, v)      RB_CHANGE128(o, a, o & v)
+#define RB_128_or(o, a, v)       RB_CHANGE128(o, a, o | v)
+#define RB_128_xor(o, a, v)      RB_CHANGE128(o, a, o ^ v)
+#define RB_128_nand(o, a, v)     RB_CHANGE128(o, a, ~(o & v))
+RB_LOAD_OF(128, RB_LOAD128)
+RB_RMW_OF(128, exchange, RB_128_exchange)
+RB_RMW_OF(128, fetch_add, RB_128_add)
+RB_RMW_OF(128, fetch_sub, RB_128_sub)
+RB_RMW_OF(128, fetch_and, RB_128_and)
+RB_RMW_OF(128, fetch_or, RB_128_or)
+RB_RMW_OF(128, fetch_xor, RB_128_xor)
+RB_RMW_OF(128, fetch_nand, RB_128_nand)
+RB_CAS_OF(128, raw_cas128)
+
+static inline void store128(volatile a128 *a, a128 value)
+{
+    a128 old;
+
+    RB_CHANGE128(old, a, value);
+}
+RB_STORE_OF(128, store128)

@@ -1,0 +1,281 @@
+#include "rt/heap.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "rt/access.h"
+#include "rt/history.h"
+#include "rt/intercept.h"
+#include "rt/objects.h"
+#include "rt/race.h"
+
+// Blocks by address, direct mapped: a new one takes the place of whatever was there.
+static struct rb_block *blocks;
+static uint64_t block_mask;
+static rb_spin lock;
+
+int rb_heap_init(size_t bytes)
+{
+    size_t count = 1024;
+
+    while (count * 2 * sizeof(*blocks) <= bytes)
+        count *= 2;
+    blocks = RB_REAL(mmap)(NULL, count * sizeof(*blocks), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (blocks == MAP_FAILED) {
+        blocks = NULL;
+        return -ENOMEM;
+    }
+    block_mask = count - 1;
+    return 0;
+}
+
+void rb_heap_reset_after_fork(void)
+{
+    lock = 0; // what the parent allocated is still there, and so is where
+}
+
+static struct rb_block *place_of(uintptr_t address)
+{
+    return &blocks[(address * 0x9e3779b97f4a7c15u) >> 24 & block_mask];
+}
+
+void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
+{
+    rb_history_forget(me, address, size);
+    rb_objects_forget(me, address, size);
+}
+
+static void block_new(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
+{
+    // A stack for each block would cost more than the block: those that sampling pays for have one.
+    const bool known = rb_process.take_all || rb_skip < 64;
+    const rb_stack stack = known ? rb_stack_here(&me->walk, pc, rb_process.stack_depth) : 0;
+
+    if (!blocks)
+        return;
+    rb_spin_lock(&lock);
+    *place_of(address) = (struct rb_block){address, size, stack, known ? me->id : RB_NO_THREAD};
+    rb_spin_unlock(&lock);
+}
+
+bool rb_heap_block(uintptr_t address, struct rb_block *block)
+{
+    bool found = false;
+
+    for (uint64_t i = 0; blocks && i <= block_mask && !found; i++) {
+        const struct rb_block b = blocks[i];
+        if (b.address && address >= b.address && address - b.address < (b.size ? b.size : 1)) {
+            *block = b;
+            found = true;
+        }
+    }
+    return found;
+}
+
+// After the real allocator has answered.
+static void *allocated(void *block, size_t size, uintptr_t pc)
+{
+    const int saved = errno;
+    struct rb_self *me = block ? rb_enter() : NULL;
+
+    if (me) {
+        rb_memory_new(me, (uintptr_t)block, size);
+        block_new(me, (uintptr_t)block, size, pc);
+        rb_leave(me);
+    }
+    errno = saved;
+    return block;
+}
+
+// Before the real allocator gets it back.
+static void freeing(void *block, uintptr_t pc)
+{
+    const int saved = errno;
+    struct rb_self *me = block ? rb_enter() : NULL;
+
+    if (me) {
+        const size_t size = RB_REAL(malloc_usable_size)(block);
+        if (--rb_skip < 0)
+            rb_access_inside(me, (uintptr_t)block, size, RB_HOW_WRITE, pc);
+        rb_objects_forget(me, (uintptr_t)block, size);
+        if (blocks) {
+            rb_spin_lock(&lock);
+            struct rb_block *b = place_of((uintptr_t)block);
+            if (b->address == (uintptr_t)block)
+                b->address = 0;
+            rb_spin_unlock(&lock);
+        }
+        rb_races_report(me);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+#if !defined(RB_STATIC)
+// Looking up the real functions may itself allocate: that comes from here, and is never given back.
+static char early[16384] __attribute__((aligned(16)));
+static size_t early_used;
+static RB_TLS bool looking;
+
+static void *early_alloc(size_t size)
+{
+    const size_t bytes = (size + 15) & ~(size_t)15, at = __atomic_fetch_add(&early_used, bytes, __ATOMIC_RELAXED);
+
+    return at + bytes <= sizeof(early) ? early + at : NULL;
+}
+
+static bool is_early(const void *block)
+{
+    return (const char *)block >= early && (const char *)block < early + sizeof(early);
+}
+
+void rb_heap_find_real(void)
+{
+    looking = true;
+    rb_real_find((void **)(void *)&rb_real.malloc, "malloc");
+    rb_real_find((void **)(void *)&rb_real.calloc, "calloc");
+    rb_real_find((void **)(void *)&rb_real.realloc, "realloc");
+    rb_real_find((void **)(void *)&rb_real.free, "free");
+    rb_real_find((void **)(void *)&rb_real.malloc_usable_size, "malloc_usable_size");
+    looking = false;
+}
+
+static inline bool too_early(void)
+{
+    if (RB_LIKELY(rb_real.free != NULL))
+        return false;
+    if (!looking)
+        rb_heap_find_real();
+    return looking || !rb_real.free;
+}
+#else
+void rb_heap_find_real(void)
+{
+}
+
+static inline bool too_early(void)
+{
+    return false;
+}
+
+static void *early_alloc(size_t size)
+{
+    (void)size;
+    return NULL;
+}
+
+static bool is_early(const void *block)
+{
+    (void)block;
+    return false;
+}
+#endif
+
+RB_INTERCEPT(void *, malloc, (size_t size))
+{
+    return too_early() ? early_alloc(size) : allocated(RB_REAL(malloc)(size), size, RB_PC);
+}
+
+RB_INTERCEPT(void *, calloc, (size_t count, size_t size))
+{
+    return too_early() ? early_alloc(count * size) : allocated(RB_REAL(calloc)(count, size), count * size, RB_PC);
+}
+
+static void *change(void *block, size_t size, uintptr_t pc)
+{
+    if (is_early(block)) {
+        char *fresh = RB_REAL(malloc)(size);
+        const char *old = block, *end = early + sizeof(early);
+        for (size_t i = 0; fresh && i < size && old + i < end; i++)
+            fresh[i] = old[i];
+        return fresh;
+    }
+    if (block)
+        freeing(block, pc);
+    return allocated(RB_REAL(realloc)(block, size), size, pc);
+}
+
+RB_INTERCEPT(void *, realloc, (void *block, size_t size))
+{
+    if (too_early())
+        return early_alloc(size);
+    return change(block, size, RB_PC);
+}
+
+RB_INTERCEPT(void *, reallocarray, (void *block, size_t count, size_t size))
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (too_early())
+        return early_alloc(bytes);
+    return change(block, bytes, RB_PC);
+}
+
+RB_INTERCEPT(void, free, (void *block))
+{
+    if (!block || is_early(block) || too_early())
+        return;
+    freeing(block, RB_PC);
+    RB_REAL(free)(block);
+}
+
+RB_INTERCEPT(void *, memalign, (size_t alignment, size_t size))
+{
+    return allocated(RB_REAL(memalign)(alignment, size), size, RB_PC);
+}
+
+RB_INTERCEPT(void *, aligned_alloc, (size_t alignment, size_t size))
+{
+    return allocated(RB_REAL(aligned_alloc)(alignment, size), size, RB_PC);
+}
+
+RB_INTERCEPT(int, posix_memalign, (void **block, size_t alignment, size_t size))
+{
+    const int r = RB_REAL(posix_memalign)(block, alignment, size);
+
+    if (r == 0)
+        allocated(*block, size, RB_PC);
+    return r;
+}
+
+RB_INTERCEPT(void *, valloc, (size_t size))
+{
+    return allocated(RB_REAL(valloc)(size), size, RB_PC);
+}
+
+RB_INTERCEPT(void *, pvalloc, (size_t size))
+{
+    return allocated(RB_REAL(pvalloc)(size), size, RB_PC);
+}
+
+RB_INTERCEPT(size_t, malloc_usable_size, (void *block))
+{
+    return is_early(block) ? 0 : RB_REAL(malloc_usable_size)(block);
+}
+
+RB_INTERCEPT(void *, mremap, (void *old, size_t old_size, size_t size, int flags, ...))
+{
+    va_list list;
+    struct rb_self *me;
+
+    va_start(list, flags);
+    void *fixed = flags & MREMAP_FIXED ? va_arg(list, void *) : NULL;
+    va_end(list);
+    if ((me = rb_enter()) != NULL) {
+        rb_memory_new(me, (uintptr_t)old, old_size);
+        rb_leave(me);
+    }
+    void *r = RB_REAL(mremap)(old, old_size, size, flags, fixed);
+    const int saved = errno;
+    if (r != MAP_FAILED && (me = rb_enter()) != NULL) {
+        rb_memory_new(me, (uintptr_t)r, size);
+        rb_leave(me);
+    }
+    errno = saved;
+    return r;
+}

@@ -1,0 +1,24 @@
+// The heap as the program uses it: its own allocator does the work, we stand in front. A new block has no
+// history; freeing is a write to all of it, so that a use not ordered with it is a race; and the last blocks are
+// remembered with the stacks that made them, for reports.
+#ifndef RB_RT_HEAP_H
+#define RB_RT_HEAP_H
+
+#include "rt/rt.h"
+
+struct rb_block {
+    uintptr_t address;
+    size_t size;
+    rb_stack stack;
+    uint32_t thread;
+};
+
+RB_HIDDEN int rb_heap_init(size_t bytes);
+RB_HIDDEN void rb_heap_find_real(void);
+RB_HIDDEN void rb_heap_reset_after_fork(void);
+// The live block that holds the address, if it is still known.
+RB_HIDDEN bool rb_heap_block(uintptr_t address, struct rb_block *block);
+// Memory that starts anew: mappings, stacks.
+RB_HIDDEN void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size);
+
+#endif

@@ -1,0 +1,240 @@
+#include "rt/history.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define ENTRIES     10u
+#define LINE_SHIFT  5 // a bucket holds the cells of 32 bytes of memory
+#define PAGE_SHIFT  12
+#define PAGES       (1u << 15)
+#define ATOMIC      ((uint64_t)1 << 60)
+
+struct entry {
+    uint64_t key; // 0: free
+    struct rb_cell cell;
+    uint32_t generation; // older than rb_process.generation: forgotten
+    uint32_t used;       // the bucket's tick when it last was
+};
+
+struct bucket {
+    rb_spin lock;
+    uint32_t tick;
+    uint64_t unused[3];
+    struct entry entry[ENTRIES];
+};
+_Static_assert(sizeof(struct bucket) == 512, "eight cache lines");
+
+static struct bucket *buckets;
+static uint64_t bucket_mask;
+static uint32_t *pages; // PAGES counters
+
+// The key of an entry: granule number, the bytes of it, and whether atomically.
+static inline uint64_t make_key(uintptr_t granule, unsigned mask, bool atomic)
+{
+    return (uint64_t)granule << 8 | mask | (atomic ? ATOMIC : 0);
+}
+
+static inline uintptr_t key_granule(uint64_t key)
+{
+    return (uintptr_t)(key & ~ATOMIC) >> 8;
+}
+
+static inline uint64_t mix(uint64_t x)
+{
+    x *= 0x9e3779b97f4a7c15u;
+    return x ^ x >> 29;
+}
+
+static inline struct bucket *bucket_of(uintptr_t address)
+{
+    return &buckets[mix(address >> LINE_SHIFT) >> 20 & bucket_mask];
+}
+
+static inline uint32_t *page_of(uintptr_t address)
+{
+    return &pages[mix(address >> PAGE_SHIFT) >> 24 & (PAGES - 1)];
+}
+
+int rb_history_init(size_t bytes)
+{
+    size_t count = 64;
+
+    while (count * 2 * sizeof(struct bucket) <= bytes)
+        count *= 2;
+    buckets = mmap(NULL, count * sizeof(struct bucket), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (buckets == MAP_FAILED)
+        return -ENOMEM;
+    pages = mmap(NULL, PAGES * sizeof(*pages), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED)
+        return -ENOMEM;
+    bucket_mask = count - 1;
+    return 0;
+}
+
+size_t rb_history_bytes(void)
+{
+    return buckets ? (bucket_mask + 1) * sizeof(struct bucket) + PAGES * sizeof(*pages) : 0;
+}
+
+// Single-threaded: the pages come back as zeros.
+void rb_history_reset_after_fork(void)
+{
+    if (!buckets)
+        return;
+    madvise(buckets, (bucket_mask + 1) * sizeof(struct bucket), MADV_DONTNEED);
+    madvise(pages, PAGES * sizeof(*pages), MADV_DONTNEED);
+}
+
+// Takes an entry out of its bucket, whose lock is held.
+static void drop(struct rb_self *me, struct entry *e)
+{
+    rb_process.ops->cell_clear(&me->engine, &e->cell);
+    __atomic_fetch_sub(page_of(key_granule(e->key) << 3), 1, __ATOMIC_RELAXED);
+    e->key = 0;
+}
+
+// A place for a new key: a free or forgotten one, else the one unused for longest.
+static struct entry *make_room(struct rb_self *me, struct bucket *b, uint64_t key, uint32_t generation)
+{
+    struct entry *victim = &b->entry[0];
+
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        struct entry *e = &b->entry[i];
+        if (!e->key || e->generation != generation) {
+            victim = e;
+            break;
+        }
+        if (b->tick - e->used > b->tick - victim->used)
+            victim = e;
+    }
+    if (victim->key) {
+        if (victim->generation == generation)
+            me->count.dropped++;
+        drop(me, victim);
+    }
+    *victim = (struct entry){.key = key, .generation = generation};
+    __atomic_fetch_add(page_of(key_granule(key) << 3), 1, __ATOMIC_RELAXED);
+    return victim;
+}
+
+static inline bool overlaps(const struct entry *e, uint64_t key, uint32_t generation)
+{
+    return e->key && key_granule(e->key) == key_granule(key) && (e->key & key & 0xff) &&
+           e->generation == generation;
+}
+
+// One granule. The bucket's lock is held.
+static void touch_granule(struct rb_self *me, struct bucket *b, uint64_t key, const struct rb_touch *t,
+                          uint64_t where, uint32_t generation, struct rb_hit *hit)
+{
+    const struct rb_engine_ops *ops = rb_process.ops;
+    const struct rb_access access = {where, t->write};
+    struct rb_partner partner = {0, 0};
+    struct entry *mine = NULL;
+
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        struct entry *e = &b->entry[i];
+        if (!overlaps(e, key, generation))
+            continue;
+        if (e->key == key) {
+            mine = e;
+            continue;
+        }
+        if (t->atomic && (e->key & ATOMIC))
+            continue;
+        ops->peek(&me->engine, &me->hb, &e->cell, access, &partner);
+        if (partner.epoch && !hit->epoch)
+            *hit = (struct rb_hit){(key_granule(key) << 3) + (unsigned)__builtin_ctz((unsigned)(e->key & key & 0xff)),
+                                   partner.epoch, partner.where, (e->key & ATOMIC) != 0};
+    }
+    if (!mine) {
+        if (!t->record)
+            return;
+        mine = make_room(me, b, key, generation);
+    }
+    mine->used = ++b->tick;
+    ops->access(&me->engine, &me->hb, &mine->cell, access, t->record, &partner);
+    if (partner.epoch && !hit->epoch && !t->atomic)
+        *hit = (struct rb_hit){(key_granule(key) << 3) + (unsigned)__builtin_ctz((unsigned)(key & 0xff)),
+                               partner.epoch, partner.where, false};
+}
+
+bool rb_history_knows(struct rb_self *me, const struct rb_touch *t)
+{
+    const unsigned first = t->address & 7, mask = ((1u << t->size) - 1) << first;
+    const uint64_t key = make_key(t->address >> 3, mask, t->atomic);
+    const rb_epoch mine = rb_own_epoch(&me->hb, t->write);
+    struct bucket *b = bucket_of(t->address);
+    const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+    bool known = false;
+
+    rb_spin_lock(&b->lock);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        struct entry *e = &b->entry[i];
+        if (!overlaps(e, key, generation))
+            continue;
+        if (e->key != key) {
+            known = false;
+            break;
+        }
+        known = t->write ? e->cell.write == mine && !e->cell.read : e->cell.read == mine;
+    }
+    rb_spin_unlock(&b->lock);
+    return known;
+}
+
+void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t where, struct rb_hit *hit)
+{
+    const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+    const uintptr_t end = t->address + t->size;
+    uintptr_t at = t->address;
+
+    hit->epoch = 0;
+    while (at < end) {
+        struct bucket *b = bucket_of(at);
+        const uintptr_t line_end = (at | ((1u << LINE_SHIFT) - 1)) + 1;
+        rb_spin_lock(&b->lock);
+        while (at < end && at < line_end) {
+            const unsigned first = at & 7, room = 8 - first;
+            const unsigned bytes = end - at < room ? (unsigned)(end - at) : room;
+            const unsigned mask = ((1u << bytes) - 1) << first;
+            touch_granule(me, b, make_key(at >> 3, mask, t->atomic), t, where, generation, hit);
+            at += bytes;
+        }
+        rb_spin_unlock(&b->lock);
+    }
+}
+
+static void forget_line(struct rb_self *me, uintptr_t from, uintptr_t end)
+{
+    struct bucket *b = bucket_of(from);
+
+    rb_spin_lock(&b->lock);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        struct entry *e = &b->entry[i];
+        const uintptr_t granule = key_granule(e->key) << 3;
+        if (e->key && granule + 8 > from && granule < end)
+            drop(me, e);
+    }
+    rb_spin_unlock(&b->lock);
+}
+
+void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes)
+{
+    const uintptr_t end = from + bytes;
+    const uintptr_t page = (uintptr_t)1 << PAGE_SHIFT, line = (uintptr_t)1 << LINE_SHIFT;
+
+    if (!bytes || end < from)
+        return;
+    for (uintptr_t at = from; at < end && at >= from; at = (at | (page - 1)) + 1) {
+        if (__atomic_load_n(page_of(at), __ATOMIC_RELAXED) == 0)
+            continue;
+        const uintptr_t page_end = (at | (page - 1)) + 1, stop = page_end && page_end < end ? page_end : end;
+        for (uintptr_t l = at; l < stop; l = (l | (line - 1)) + 1) {
+            const uintptr_t line_end = (l | (line - 1)) + 1;
+            forget_line(me, l, line_end < stop ? line_end : stop);
+        }
+    }
+}

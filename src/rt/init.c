@@ -1,0 +1,174 @@
+// The runtime starts when the first instrumented module does (__tsan_init), or when it is loaded and finds
+// one. Without any it stays asleep: every interceptor passes through.
+#include "rt/init.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rt/access.h"
+#include "rt/fences.h"
+#include "rt/heap.h"
+#include "rt/history.h"
+#include "rt/intercept.h"
+#include "rt/objects.h"
+#include "rt/race.h"
+#include "rt/record.h"
+#include "rt/thread.h"
+#include "rt/tool.h"
+
+struct rb_options rb_options;
+struct rb_process rb_process;
+RB_EXPORT const char __railbird_runtime[] = "railbird runtime " RB_VERSION; // how `railbird run` knows a program of ours
+
+static struct rb_sampler_spec sampler;
+static bool started, finished;
+
+RB_WEAK const char *__tsan_default_options(void);
+RB_WEAK const char *__tsan_default_options(void)
+{
+    return "";
+}
+
+RB_WEAK const char *__railbird_default_options(void);
+RB_WEAK const char *__railbird_default_options(void)
+{
+    return "";
+}
+
+static void say(void *context, const char *line)
+{
+    char text[512];
+    struct rb_text t;
+
+    (void)context;
+    rb_text_init(&t, text, sizeof(text) - 1);
+    rb_put(&t, "Railbird: ");
+    rb_put(&t, line);
+    t.end++;
+    rb_put_char(&t, '\n');
+    syscall(SYS_write, 2, text, (size_t)(t.at - text));
+}
+
+static const char *expected(void *context, enum rb_option option, const char *value)
+{
+    static struct rb_error error;
+    struct rb_sampler_spec spec;
+
+    (void)context;
+    if (option == RB_OPT_engine)
+        return rb_engine_find(value) ? NULL : "one of: so su st fasttrack djit";
+    if (option != RB_OPT_sampler || rb_sampler_parse(value, &spec, &error) == 0)
+        return NULL;
+    return error.text;
+}
+
+static void read_options(void)
+{
+    const struct rb_options_host host = {NULL, say, expected};
+    const char *ours = getenv("RAILBIRD_OPTIONS"), *tsan = getenv("TSAN_OPTIONS");
+    struct rb_error error;
+
+    rb_options_init(&rb_options);
+    rb_options_parse(&rb_options, __railbird_default_options(), "__railbird_default_options", &host);
+    rb_options_parse(&rb_options, ours ? ours : "", "RAILBIRD_OPTIONS", &host);
+    rb_options_parse_tsan(&rb_options, tsan ? tsan : "", &host);
+    rb_options_parse_tsan(&rb_options, __tsan_default_options(), &host);
+    if (rb_sampler_parse(rb_options.sampler, &sampler, &error))
+        rb_sampler_parse("all", &sampler, &error);
+}
+
+static uint64_t seed(void)
+{
+    struct timespec now;
+
+    if (rb_options.seed)
+        return rb_options.seed;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return rb_mix64((uint64_t)now.tv_nsec + ((uint64_t)now.tv_sec << 30) + ((uint64_t)getpid() << 48));
+}
+
+// How memory= is shared out: half of it for the history, an eighth for stacks, a sixteenth for heap blocks, the
+// rest for clocks and objects.
+static bool set_up(void)
+{
+    const size_t memory = rb_options.memory;
+
+    rb_process.ops = rb_engine_find(rb_options.engine);
+    if (!rb_process.ops)
+        rb_process.ops = &rb_so;
+    rb_process.stack_depth = (uint32_t)(rb_options.stack_depth < 64 ? rb_options.stack_depth : 64);
+    rb_process.generation = 1;
+    rb_arena_init(&rb_process.arena, memory / 16 * 5);
+    rb_arena_init(&rb_process.kept, (size_t)64 << 20);
+    return rb_history_init(memory / 2) == 0 && rb_stack_init(memory / 8) == 0 &&
+           rb_heap_init(memory / 16) == 0 && rb_objects_init() == 0 && rb_threads_init() == 0 &&
+           rb_races_init() == 0 && rb_sampling_init(&sampler, seed()) == 0;
+}
+
+void rb_init(void)
+{
+    const int saved = errno;
+
+    if (started)
+        return;
+    started = true;
+    rb_real_init();
+    read_options();
+    if (set_up()) {
+        rb_process.on = true;
+        rb_fences_on = rb_process.take_all;
+        if (rb_options.record[0])
+            rb_record_start(rb_options.record);
+        rb_self_make();
+    } else {
+        say(NULL, "not enough memory for the runtime: the program runs unwatched; set memory= or ulimit -v");
+    }
+    errno = saved;
+}
+
+void rb_init_after_fork(void)
+{
+    if (!rb_process.on)
+        return;
+    rb_threads_reset_after_fork();
+    rb_arena_destroy(&rb_process.arena);
+    rb_process.arena.limit = rb_options.memory / 16 * 5;
+    rb_process.width = 0;
+    rb_process.generation++;
+    rb_process.lost_edges = 0;
+    rb_objects_reset_after_fork();
+    rb_history_reset_after_fork();
+    rb_stack_reset();
+    rb_heap_reset_after_fork();
+    rb_races_reset_after_fork();
+    rb_record_stop_after_fork();
+}
+
+int rb_finish(int status)
+{
+    struct rb_self *me = rb_self_tls;
+
+    if (!started || !rb_process.on || __atomic_exchange_n(&finished, true, __ATOMIC_RELAXED))
+        return status;
+    if (me && !me->busy) {
+        me->busy = 1;
+        rb_sampling_settle(me);
+        me->busy = 0;
+    }
+    rb_record_finish();
+    rb_stats_print();
+    return rb_process.races && rb_options.exitcode ? (int)rb_options.exitcode : status;
+}
+
+void rb_halt(void)
+{
+    const int status = rb_options.exitcode ? (int)rb_options.exitcode : 66;
+
+    rb_finish(status);
+    syscall(SYS_exit_group, status);
+    __builtin_unreachable();
+}

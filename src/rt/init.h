@@ -1,0 +1,24 @@
+// Start and end of the runtime in a process, and what the user asked of it.
+#ifndef RB_RT_INIT_H
+#define RB_RT_INIT_H
+
+#include "base/options.h"
+#include "rt/rt.h"
+
+extern RB_HIDDEN struct rb_options rb_options;
+
+// Starts the runtime; once.
+RB_HIDDEN void rb_init(void);
+// In the child of fork: everything anew, for its one thread.
+RB_HIDDEN void rb_init_after_fork(void);
+// Statistics, and the exit status to use instead of `status`.
+RB_HIDDEN int rb_finish(int status);
+// halt_on_error: ends the program now.
+RB_HIDDEN void rb_halt(void) __attribute__((noreturn));
+// Statistics as asked for (stats.c).
+RB_HIDDEN void rb_stats_print(void);
+
+// Places the program has declared to race by intention (annotations.c).
+RB_HIDDEN bool rb_is_benign(uintptr_t address);
+
+#endif

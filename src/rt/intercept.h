@@ -1,0 +1,66 @@
+// Interceptors: functions of libc that the runtime stands in front of. All are rows of intercept.def; the
+// regular ones are made from their row (intercept.c), the odd ones written by hand where they belong.
+//
+// In a program linked dynamically an interceptor has the function's own name, weak so that a program's own
+// definition wins, and finds the real one behind it in the order of loading. In a static program there is no
+// such order: there the linker's --wrap exchanges the names (RB_STATIC).
+#ifndef RB_RT_INTERCEPT_H
+#define RB_RT_INTERCEPT_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rt/rt.h"
+
+#if defined(RB_STATIC)
+#define RB_INTERCEPT(ret, name, params) \
+    RB_EXPORT ret __wrap_##name params; \
+    RB_EXPORT ret __wrap_##name params
+#define RB_BEFORE(ret, name, params, args, before)       extern __attribute__((weak)) ret __real_##name params;
+#define RB_AFTER(ret, name, params, args, done, after)   extern __attribute__((weak)) ret __real_##name params;
+#define RB_ODD(ret, name, params)                        extern __attribute__((weak)) ret __real_##name params;
+#include "rt/intercept.def"
+#undef RB_BEFORE
+#undef RB_AFTER
+#undef RB_ODD
+#define RB_REAL(name) __real_##name
+#else
+#define RB_INTERCEPT(ret, name, params) \
+    RB_WEAK ret name params;            \
+    RB_WEAK ret name params
+struct rb_real {
+#define RB_BEFORE(ret, name, params, args, before)     ret(*name) params;
+#define RB_AFTER(ret, name, params, args, done, after) ret(*name) params;
+#define RB_ODD(ret, name, params)                      ret(*name) params;
+#include "rt/intercept.def"
+#undef RB_BEFORE
+#undef RB_AFTER
+#undef RB_ODD
+};
+extern RB_HIDDEN struct rb_real rb_real;
+RB_HIDDEN void *rb_real_find(void **slot, const char *name);
+RB_INLINE void *rb_real_get(void **slot, const char *name)
+{
+    void *found = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
+    return RB_LIKELY(found != NULL) ? found : rb_real_find(slot, name);
+}
+#define RB_REAL(name) ((__typeof__(rb_real.name))rb_real_get((void **)(void *)&rb_real.name, #name))
+#endif
+
+RB_HIDDEN void rb_real_init(void);
+
+#endif

@@ -1,0 +1,365 @@
+// The odd ones of the pthread family: creation, conditions, barriers, once, exit handlers, C++ guards.
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include "rt/intercept.h"
+#include "rt/sync.h"
+#include "rt/thread.h"
+
+// ---- creation ---------------------------------------------------------------------------------------------
+
+struct start {
+    void *(*function)(void *);
+    void *argument;
+    struct rb_self *self;
+};
+
+static void *run_thread(void *given)
+{
+    const struct start s = *(struct start *)given;
+
+    rb_arena_free(&rb_process.arena, given, sizeof(s));
+    rb_thread_begin(s.self);
+    return s.function(s.argument);
+}
+
+// What can be known of the thread's stack before it runs; without asking libc, which would use the heap.
+static void read_attributes(struct rb_self *child, const pthread_attr_t *attr)
+{
+    pthread_attr_t standard;
+    int detached = 0;
+    void *low;
+
+    if (!attr) {
+        pthread_attr_init(&standard);
+        pthread_attr_getstacksize(&standard, &child->stack_bytes);
+        pthread_attr_destroy(&standard);
+        return;
+    }
+    if (!pthread_attr_getdetachstate(attr, &detached))
+        child->detached = detached == PTHREAD_CREATE_DETACHED;
+    if (!pthread_attr_getstack(attr, &low, &child->stack_bytes) && low) {
+        child->walk.stack_lo = (uintptr_t)low;
+        child->walk.stack_hi = (uintptr_t)low + child->stack_bytes;
+    }
+    pthread_attr_getstacksize(attr, &child->stack_bytes);
+}
+
+// Creates a thread whose state is made here, so that it starts with what its creator knows.
+static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *), void *argument,
+                  uintptr_t pc)
+{
+    struct rb_self *me = rb_enter(), *child = NULL;
+    struct start *s = NULL;
+
+    if (me) {
+        s = rb_arena_alloc(&rb_process.arena, sizeof(*s));
+        child = s ? rb_thread_new(me, rb_stack_here(&me->walk, pc, rb_process.stack_depth)) : NULL;
+        if (!child)
+            rb_lost_edge(me);
+        else
+            read_attributes(child, attr);
+        rb_leave(me);
+    }
+    if (!child) {
+        if (s)
+            rb_arena_free(&rb_process.arena, s, sizeof(*s));
+        return RB_REAL(pthread_create)(thread, attr, function, argument);
+    }
+    *s = (struct start){function, argument, child};
+    const int r = RB_REAL(pthread_create)(thread, attr, run_thread, s);
+    if ((me = rb_enter()) != NULL) {
+        if (r) {
+            rb_arena_free(&rb_process.arena, s, sizeof(*s));
+            rb_thread_discard(me, child);
+        } else {
+            rb_thread_created(me, child, *thread);
+        }
+        rb_leave(me);
+    }
+    return r;
+}
+
+RB_INTERCEPT(int, pthread_create,
+             (pthread_t * thread, const pthread_attr_t *attr, void *(*start)(void *), void *argument))
+{
+    return create(thread, attr, start, argument, RB_PC);
+}
+
+// libc's thrd_create makes its thread without coming by pthread_create; the result is the same thing.
+RB_INTERCEPT(int, thrd_create, (thrd_t * thread, thrd_start_t start, void *argument))
+{
+    const int r = create(thread, NULL, (void *(*)(void *))(void (*)(void))start, argument, RB_PC);
+    return r == 0 ? thrd_success : r == ENOMEM || r == EAGAIN ? thrd_nomem : thrd_error;
+}
+
+// ---- conditions -------------------------------------------------------------------------------------------
+// A wait unlocks the mutex and locks it again, also when the thread is cancelled in it. The condition itself
+// orders nothing: a wake-up may be spurious.
+
+static void locked_again(void *mutex)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        rb_on_lock(me, (uintptr_t)mutex);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+static void unlocked_to_wait(void *mutex)
+{
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        rb_on_unlock(me, (uintptr_t)mutex);
+        rb_leave(me);
+    }
+}
+
+#define RB_WAIT_ON(name, params, args)                 \
+    RB_INTERCEPT(int, name, params)                    \
+    {                                                  \
+        int r;                                         \
+        unlocked_to_wait(m);                           \
+        pthread_cleanup_push(locked_again, m);         \
+        r = RB_REAL(name) args;                        \
+        pthread_cleanup_pop(1);                        \
+        return r;                                      \
+    }
+RB_WAIT_ON(pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m))
+RB_WAIT_ON(pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *t), (c, m, t))
+RB_WAIT_ON(pthread_cond_clockwait,
+           (pthread_cond_t * c, pthread_mutex_t *m, clockid_t k, const struct timespec *t), (c, m, k, t))
+RB_WAIT_ON(cnd_wait, (cnd_t * c, mtx_t *m), (c, m))
+RB_WAIT_ON(cnd_timedwait, (cnd_t * c, mtx_t *m, const struct timespec *t), (c, m, t))
+
+// ---- barriers ---------------------------------------------------------------------------------------------
+// With one clock for all rounds a slow waker would learn the next round's arrivals and hide races. Two clocks in
+// turn suffice: every thread has left round n before any can arrive in round n + 2. Arrivals are counted to tell
+// rounds apart: the first `parties` are round 0, and so on. Rounds use the addresses barrier and barrier + 1;
+// the count is kept in the object at the barrier's own address.
+
+RB_INTERCEPT(int, pthread_barrier_init, (pthread_barrier_t * b, const pthread_barrierattr_t *a, unsigned count))
+{
+    const int r = RB_REAL(pthread_barrier_init)(b, a, count);
+    struct rb_self *me = r == 0 ? rb_enter() : NULL;
+
+    if (me) {
+        rb_on_destroy(me, (uintptr_t)b, sizeof(*b));
+        struct rb_object *o = rb_object_make(me, (uintptr_t)b);
+        if (o) {
+            o->parties = count;
+            rb_object_unlock(o);
+        }
+        rb_leave(me);
+    }
+    return r;
+}
+
+// The object of the round this thread arrives in.
+static uintptr_t barrier_round(struct rb_self *me, uintptr_t barrier)
+{
+    struct rb_object *o = rb_object_make(me, barrier);
+    uintptr_t object = barrier;
+
+    if (!o)
+        return barrier;
+    if (o->parties) {
+        const uint32_t round = o->arrived++ / o->parties;
+        object = barrier + (round & 1);
+        if (o->arrived == 2 * o->parties)
+            o->arrived = 0;
+    }
+    rb_object_unlock(o);
+    return object;
+}
+
+RB_INTERCEPT(int, pthread_barrier_wait, (pthread_barrier_t * b))
+{
+    struct rb_self *me = rb_enter();
+    uintptr_t object = 0;
+
+    if (me) {
+        object = barrier_round(me, (uintptr_t)b);
+        rb_on_release(me, object);
+        rb_leave(me);
+    }
+    const int r = RB_REAL(pthread_barrier_wait)(b);
+    if (object && (me = rb_enter()) != NULL) {
+        rb_on_acquire(me, object);
+        rb_leave(me);
+    }
+    return r;
+}
+
+// ---- once -------------------------------------------------------------------------------------------------
+// The function runs through ours, which releases when it is done; whoever returns has acquired.
+
+struct once {
+    void (*function)(void);
+    uintptr_t control;
+    struct once *outer;
+};
+static RB_TLS struct once *running_once;
+
+static void run_once(void)
+{
+    struct once *o = running_once;
+    struct rb_self *me;
+
+    running_once = o->outer;
+    o->function();
+    if ((me = rb_enter()) != NULL) {
+        rb_on_release(me, o->control);
+        rb_leave(me);
+    }
+}
+
+static void after_once(uintptr_t control)
+{
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        rb_on_acquire(me, control);
+        rb_leave(me);
+    }
+}
+
+RB_INTERCEPT(int, pthread_once, (pthread_once_t * control, void (*function)(void)))
+{
+    struct once o = {function, (uintptr_t)control, running_once}, *outer = running_once;
+
+    running_once = &o;
+    const int r = RB_REAL(pthread_once)(control, run_once);
+    running_once = outer;
+    after_once((uintptr_t)control);
+    return r;
+}
+
+RB_INTERCEPT(void, call_once, (once_flag * flag, void (*function)(void)))
+{
+    struct once o = {function, (uintptr_t)flag, running_once}, *outer = running_once;
+
+    running_once = &o;
+    RB_REAL(call_once)(flag, run_once);
+    running_once = outer;
+    after_once((uintptr_t)flag);
+}
+
+// ---- C++ static initialisation ------------------------------------------------------------------------------
+// Itanium C++ ABI 3.3.3: byte 0 of the guard says "initialised"; byte 1 here "somebody is at it", with sleepers
+// in byte 2. Done in full here, because the real functions may be in a library that only a plugin has loaded.
+
+enum { GUARD_DONE = 1, GUARD_BUSY = 1 << 8, GUARD_SLEEPERS = 1 << 16 };
+
+RB_WEAK int __cxa_guard_acquire(uint32_t *guard);
+RB_WEAK int __cxa_guard_acquire(uint32_t *guard)
+{
+    uint32_t seen = __atomic_load_n(guard, __ATOMIC_ACQUIRE);
+
+    while (!(seen & GUARD_DONE)) {
+        if (!(seen & GUARD_BUSY)) {
+            if (__atomic_compare_exchange_n(guard, &seen, seen | GUARD_BUSY, false, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_ACQUIRE))
+                return 1;
+            continue;
+        }
+        if (!(seen & GUARD_SLEEPERS) &&
+            !__atomic_compare_exchange_n(guard, &seen, seen | GUARD_SLEEPERS, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE))
+            continue;
+        syscall(SYS_futex, guard, FUTEX_WAIT_PRIVATE, seen | GUARD_SLEEPERS, NULL, NULL, 0);
+        seen = __atomic_load_n(guard, __ATOMIC_ACQUIRE);
+    }
+    after_once((uintptr_t)guard);
+    return 0;
+}
+
+static void guard_leave(uint32_t *guard, uint32_t value)
+{
+    const uint32_t before = __atomic_exchange_n(guard, value, __ATOMIC_ACQ_REL);
+
+    if (before & GUARD_SLEEPERS)
+        syscall(SYS_futex, guard, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+RB_WEAK void __cxa_guard_release(uint32_t *guard);
+RB_WEAK void __cxa_guard_release(uint32_t *guard)
+{
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        rb_on_release(me, (uintptr_t)guard);
+        rb_leave(me);
+    }
+    guard_leave(guard, GUARD_DONE);
+}
+
+RB_WEAK void __cxa_guard_abort(uint32_t *guard);
+RB_WEAK void __cxa_guard_abort(uint32_t *guard)
+{
+    guard_leave(guard, 0);
+}
+
+// ---- exit handlers: what happened before they were registered happens before they run -----------------------
+
+static char exit_handlers; // its address stands for all of them
+
+struct handler {
+    void (*function)(void *);
+    void (*with_status)(int, void *);
+    void *argument;
+};
+
+static struct handler *new_handler(void)
+{
+    struct rb_self *me = rb_enter();
+    struct handler *h = NULL;
+
+    if (!me)
+        return NULL;
+    h = rb_arena_alloc(&rb_process.kept, sizeof(*h));
+    rb_on_release(me, (uintptr_t)&exit_handlers);
+    rb_leave(me);
+    return h;
+}
+
+static void run_handler(void *given)
+{
+    const struct handler h = *(struct handler *)given;
+
+    after_once((uintptr_t)&exit_handlers);
+    h.function(h.argument);
+}
+
+static void run_with_status(int status, void *given)
+{
+    const struct handler h = *(struct handler *)given;
+
+    after_once((uintptr_t)&exit_handlers);
+    h.with_status(status, h.argument);
+}
+
+RB_INTERCEPT(int, __cxa_atexit, (void (*function)(void *), void *argument, void *dso))
+{
+    struct handler *h = new_handler();
+
+    if (!h)
+        return RB_REAL(__cxa_atexit)(function, argument, dso);
+    *h = (struct handler){function, NULL, argument};
+    return RB_REAL(__cxa_atexit)(run_handler, h, dso);
+}
+
+RB_INTERCEPT(int, on_exit, (void (*function)(int, void *), void *argument))
+{
+    struct handler *h = new_handler();
+
+    if (!h)
+        return RB_REAL(on_exit)(function, argument);
+    *h = (struct handler){NULL, function, argument};
+    return RB_REAL(on_exit)(run_with_status, h);
+}

@@ -1,0 +1,44 @@
+// The synchronisation objects of the running program, by address: whatever orders threads has one (mutexes,
+// atomics, semaphores, descriptors by a made-up address), from its first release until its memory is freed.
+//
+// A table of chains by 64-byte line of memory. Looking up takes no lock: objects are never given back to the
+// system, a reader that finds its address locks the object and looks again. One that finds nothing trusts that
+// only if no object left its shard meanwhile (`gone`); else it looks again with the shard's lock held. Order of
+// locks: shard, then object.
+//
+// Memory is bounded by the arena. When it is out, all objects go at once and the access history with them
+// (rb_lost_edge): what was released before matters only to accesses recorded before.
+#ifndef RB_RT_OBJECTS_H
+#define RB_RT_OBJECTS_H
+
+#include "rt/rt.h"
+
+struct rb_object {
+    struct rb_object *next; // in its chain: written under the shard's lock
+    uintptr_t address;      // 0: free. Written under shard's and object's lock
+    rb_spin lock;           // of all below
+    uint32_t owner;         // slot that holds it as a mutex, for the engine's lock discipline
+    uint32_t arrived;       // barriers: entries so far, all rounds together
+    uint32_t parties;
+    bool read_locked;       // `readers` may hold something
+    struct rb_sync main, readers; // docs/trace-format.md, section 6
+};
+
+RB_HIDDEN int rb_objects_init(void);
+RB_HIDDEN void rb_objects_reset_after_fork(void);
+RB_HIDDEN uint64_t rb_objects_count(void);
+
+// The object at the address, locked; NULL if there is none. Made if need be by the second, which returns NULL
+// only when memory is out (rb_lost_edge has been called).
+RB_HIDDEN struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address);
+RB_HIDDEN struct rb_object *rb_object_make(struct rb_self *me, uintptr_t address);
+
+RB_INLINE void rb_object_unlock(struct rb_object *o)
+{
+    rb_spin_unlock(&o->lock);
+}
+
+// Forgets the objects in [from, from + bytes).
+RB_HIDDEN void rb_objects_forget(struct rb_self *me, uintptr_t from, size_t bytes);
+
+#endif

@@ -1,0 +1,374 @@
+#include "rt/race.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rt/heap.h"
+#include "rt/init.h"
+#include "rt/json.h"
+#include "rt/modules.h"
+#include "rt/thread.h"
+#include "rt/tool.h"
+
+#define KNOWN_PAIRS 8192u // power of two; beyond three quarters of it nothing new is reported
+#define TEXT_BYTES  ((size_t)1 << 19)
+#define FRAMES      64u
+
+struct rb_found {
+    struct rb_found *next;
+    struct rb_touch now;
+    uint64_t where;
+    struct rb_hit before;
+};
+
+static rb_spin pairs_lock;
+static uint64_t pairs[KNOWN_PAIRS]; // hashes of reported pairs of places; 0: free
+static uint32_t pair_count;
+
+static rb_spin report_lock; // one report at a time; waiting for it yields (spin.c)
+static char *text_buffer;
+
+int rb_races_init(void)
+{
+    text_buffer = mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return text_buffer == MAP_FAILED ? -ENOMEM : 0;
+}
+
+void rb_races_reset_after_fork(void)
+{
+    pairs_lock = report_lock = 0;
+}
+
+static uint64_t top_frame(uint64_t where)
+{
+    uintptr_t pc = 0;
+
+    rb_stack_frames(rb_where_stack(where), &pc, 1);
+    return pc;
+}
+
+// The pair of places, whichever came first.
+static uint64_t pair_hash(uint64_t a, uint64_t b)
+{
+    const uint64_t low = a < b ? a : b, high = a < b ? b : a;
+
+    return rb_mix64(rb_mix64(low) + 3 * high) | 1;
+}
+
+static bool new_pair(uint64_t hash)
+{
+    bool is_new = false;
+
+    rb_spin_lock(&pairs_lock);
+    for (uint32_t i = (uint32_t)hash & (KNOWN_PAIRS - 1);; i = (i + 1) & (KNOWN_PAIRS - 1)) {
+        if (pairs[i] == hash)
+            break;
+        if (!pairs[i]) {
+            if (pair_count < KNOWN_PAIRS / 4 * 3) {
+                pairs[i] = hash;
+                pair_count++;
+                is_new = true;
+            }
+            break;
+        }
+    }
+    rb_spin_unlock(&pairs_lock);
+    return is_new;
+}
+
+void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t where, const struct rb_hit *before)
+{
+    me->count.races++;
+    if (rb_is_benign(before->address))
+        return;
+    const uint64_t hash = pair_hash(top_frame(where), top_frame(before->where));
+    if (pairs[(uint32_t)hash & (KNOWN_PAIRS - 1)] == hash || !new_pair(hash))
+        return;
+    // `x++` against `x++` is three pairs of places: one is enough of the same two threads on the same word.
+    const uint64_t threads = pair_hash(rb_where_thread(where) + 1, rb_where_thread(before->where) + 1);
+    if (!new_pair(pair_hash(before->address >> 3, threads)))
+        return;
+    struct rb_found *f = rb_arena_alloc(&rb_process.arena, sizeof(*f));
+    if (!f)
+        return;
+    *f = (struct rb_found){me->found, *now, where, *before};
+    me->found = f;
+}
+
+// ---- the record ---------------------------------------------------------------------------------------------
+
+static void put_frame(struct rb_text *t, uintptr_t pc)
+{
+    struct rb_module m;
+
+    if (!rb_module_of(pc, &m)) {
+        rb_put(t, "{\"address\":\"");
+        rb_put_hex(t, pc);
+        rb_put(t, "\"}");
+        return;
+    }
+    rb_put(t, "{\"module\":");
+    rb_put_string(t, m.path);
+    if (m.build_id[0]) {
+        rb_put(t, ",\"build_id\":");
+        rb_put_string(t, m.build_id);
+    }
+    rb_put(t, ",\"offset\":\"");
+    rb_put_hex(t, pc - m.bias);
+    rb_put(t, "\"}");
+}
+
+static void put_stack(struct rb_text *t, rb_stack stack)
+{
+    uintptr_t pcs[FRAMES];
+    const unsigned n = rb_stack_frames(stack, pcs, FRAMES);
+
+    rb_put(t, "\"stack\":[");
+    for (unsigned i = 0; i < n; i++) {
+        if (i)
+            rb_put_char(t, ',');
+        put_frame(t, pcs[i]);
+    }
+    rb_put_char(t, ']');
+}
+
+static void put_access(struct rb_text *t, bool write, bool atomic, uintptr_t address, size_t size, uint64_t where)
+{
+    rb_put(t, "{\"op\":");
+    rb_put_string(t, write ? "write" : "read");
+    rb_put(t, ",\"atomic\":");
+    rb_put(t, atomic ? "true" : "false");
+    rb_put(t, ",\"size\":");
+    rb_put_number(t, size);
+    rb_put(t, ",\"address\":\"");
+    rb_put_hex(t, address);
+    rb_put(t, "\",\"thread\":");
+    rb_put_number(t, rb_where_thread(where));
+    rb_put_char(t, ',');
+    put_stack(t, rb_where_stack(where));
+}
+
+static void put_thread(struct rb_text *t, uint32_t id, bool first)
+{
+    struct rb_thread_note n;
+
+    if (!rb_thread_note(id, &n))
+        return;
+    if (!first)
+        rb_put_char(t, ',');
+    rb_put(t, "{\"id\":");
+    rb_put_number(t, id);
+    rb_put(t, ",\"os_id\":");
+    rb_put_number(t, n.os_id);
+    if (n.name[0]) {
+        rb_put(t, ",\"name\":");
+        rb_put_string(t, n.name);
+    }
+    rb_put(t, ",\"running\":");
+    rb_put(t, n.running ? "true" : "false");
+    if (n.parent != RB_NO_THREAD) {
+        rb_put(t, ",\"created_by\":");
+        rb_put_number(t, n.parent);
+    }
+    if (n.created) {
+        rb_put_char(t, ',');
+        put_stack(t, n.created);
+    }
+    rb_put_char(t, '}');
+}
+
+// What the address is. Returns the thread it belongs to, or RB_NO_THREAD.
+static uint32_t put_location(struct rb_text *t, uintptr_t address)
+{
+    struct rb_module m;
+    struct rb_block b;
+    uint32_t id = RB_NO_THREAD;
+    bool tls = false;
+
+    rb_put(t, "\"location\":{");
+    if (rb_heap_block(address, &b)) {
+        rb_put(t, "\"kind\":\"heap\",\"address\":\"");
+        rb_put_hex(t, b.address);
+        rb_put(t, "\",\"size\":");
+        rb_put_number(t, b.size);
+        if (b.thread != RB_NO_THREAD) {
+            rb_put(t, ",\"thread\":");
+            rb_put_number(t, id = b.thread);
+            rb_put_char(t, ',');
+            put_stack(t, b.stack);
+        }
+    } else if (rb_thread_of_stack(address, &id, &tls)) {
+        rb_put(t, tls ? "\"kind\":\"tls\",\"thread\":" : "\"kind\":\"stack\",\"thread\":");
+        rb_put_number(t, id);
+    } else if (rb_module_of(address, &m)) {
+        rb_put(t, "\"kind\":\"global\",\"module\":");
+        rb_put_string(t, m.path);
+        if (m.build_id[0]) {
+            rb_put(t, ",\"build_id\":");
+            rb_put_string(t, m.build_id);
+        }
+        rb_put(t, ",\"offset\":\"");
+        rb_put_hex(t, address - m.bias);
+        rb_put_char(t, '"');
+    } else {
+        rb_put(t, "\"kind\":\"unknown\"");
+    }
+    rb_put_char(t, '}');
+    return id;
+}
+
+static void put_time(struct rb_text *t)
+{
+    struct timespec now;
+    uint64_t ms;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    ms = (uint64_t)now.tv_nsec / 1000000;
+    rb_put_number(t, (uint64_t)now.tv_sec);
+    rb_put_char(t, '.');
+    rb_put_char(t, (char)('0' + ms / 100));
+    rb_put_char(t, (char)('0' + ms / 10 % 10));
+    rb_put_char(t, (char)('0' + ms % 10));
+}
+
+static void put_head(struct rb_text *t)
+{
+    struct utsname host;
+
+    rb_put(t, "{\"evidence\":\"hb\",\"pid\":");
+    rb_put_number(t, (uint64_t)getpid());
+    rb_put(t, ",\"host\":");
+    rb_put_string(t, uname(&host) ? "" : host.nodename);
+    rb_put(t, ",\"time\":");
+    put_time(t);
+    rb_put(t, ",\"sampler\":");
+    rb_put_string(t, rb_options.sampler);
+    rb_put(t, ",\"engine\":");
+    rb_put_string(t, rb_process.ops->name);
+    rb_put(t, ",\"program\":");
+    rb_put_string(t, rb_program_path());
+}
+
+static void put_value(struct rb_text *t, const struct rb_touch *now)
+{
+    uint64_t value = 0;
+
+    if (now->size > 8)
+        return;
+    for (size_t i = 0; i < now->size; i++)
+        value |= (uint64_t)((const volatile unsigned char *)now->address)[i] << 8 * i;
+    rb_put(t, ",\"value\":\"");
+    rb_put_hex(t, value);
+    rb_put_char(t, '"');
+}
+
+static void put_record(struct rb_text *t, const struct rb_found *f)
+{
+    const uint32_t one = rb_where_thread(f->where), two = rb_where_thread(f->before.where);
+    const bool wrote = rb_epoch_is_write(f->before.epoch);
+
+    put_head(t);
+    rb_put(t, ",\"accesses\":[");
+    put_access(t, f->now.write, f->now.atomic, f->now.address, f->now.size, f->where);
+    put_value(t, &f->now);
+    rb_put(t, "},");
+    put_access(t, wrote, f->before.atomic, f->before.address, rb_where_size(f->before.where), f->before.where);
+    rb_put(t, "}],");
+    const uint32_t owner = put_location(t, f->before.address);
+    rb_put(t, ",\"threads\":[");
+    put_thread(t, one, true);
+    if (two != one)
+        put_thread(t, two, false);
+    if (owner != RB_NO_THREAD && owner != one && owner != two)
+        put_thread(t, owner, false);
+    rb_put(t, "]");
+    rb_put_control(t);
+    rb_put(t, "}\n");
+}
+
+// Without the tool: what can be said from in here.
+static void put_plain(struct rb_text *t, const struct rb_found *f)
+{
+    const uint64_t where[2] = {f->where, f->before.where};
+
+    rb_put(t, "==================\nWARNING: Railbird: data race (pid=");
+    rb_put_number(t, (uint64_t)getpid());
+    rb_put(t, ")\n");
+    for (int i = 0; i < 2; i++) {
+        const bool write = i ? rb_epoch_is_write(f->before.epoch) : f->now.write;
+        uintptr_t pcs[FRAMES];
+        const unsigned n = rb_stack_frames(rb_where_stack(where[i]), pcs, FRAMES);
+        rb_put(t, i ? "  Previous " : "  ");
+        rb_put(t, write ? i ? "write" : "Write" : i ? "read" : "Read");
+        rb_put(t, " of size ");
+        rb_put_number(t, i ? rb_where_size(f->before.where) : f->now.size);
+        rb_put(t, " at ");
+        rb_put_hex(t, i ? f->before.address : f->now.address);
+        rb_put(t, " by thread T");
+        rb_put_number(t, rb_where_thread(where[i]));
+        rb_put(t, ":\n");
+        for (unsigned k = 0; k < n; k++) {
+            struct rb_module m;
+            rb_put(t, "    #");
+            rb_put_number(t, k);
+            rb_put_char(t, ' ');
+            rb_put_hex(t, pcs[k]);
+            if (rb_module_of(pcs[k], &m)) {
+                rb_put(t, " (");
+                rb_put(t, m.path);
+                rb_put_char(t, '+');
+                rb_put_hex(t, pcs[k] - m.bias);
+                rb_put_char(t, ')');
+            }
+            rb_put_char(t, '\n');
+        }
+    }
+    rb_put(t, "==================\n");
+}
+
+static void report(const struct rb_found *f)
+{
+    struct rb_text t;
+
+    rb_text_init(&t, text_buffer, TEXT_BYTES);
+    put_record(&t, f);
+    switch (t.full ? RB_TOOL_MISSING : rb_tool_report(t.start, (size_t)(t.at - t.start))) {
+    case RB_TOOL_REPORTED:
+        rb_process.races++;
+        break;
+    case RB_TOOL_SUPPRESSED:
+        rb_process.suppressed++;
+        break;
+    case RB_TOOL_MISSING:
+        rb_process.races++;
+        rb_tool_keep(t.start, (size_t)(t.at - t.start));
+        rb_text_init(&t, text_buffer, TEXT_BYTES);
+        put_plain(&t, f);
+        rb_say(t.start, (size_t)(t.at - t.start));
+        break;
+    }
+}
+
+void rb_races_report_slow(struct rb_self *me)
+{
+    const int saved = errno;
+    struct rb_found *f = me->found;
+
+    me->found = NULL;
+    rb_spin_lock(&report_lock);
+    while (f) {
+        struct rb_found *next = f->next;
+        report(f);
+        rb_arena_free(&rb_process.arena, f, sizeof(*f));
+        f = next;
+        if (rb_options.halt_on_error && rb_process.races)
+            rb_halt();
+    }
+    rb_spin_unlock(&report_lock);
+    errno = saved;
+}

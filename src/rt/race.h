@@ -1,0 +1,23 @@
+// From a race found to a report: once a pair of code places, whatever threads and addresses; the record is
+// handed to the tool (`railbird report --live`), which symbolizes outside this process. See docs/reports.md.
+#ifndef RB_RT_RACE_H
+#define RB_RT_RACE_H
+
+#include "rt/history.h"
+
+// Remembers a race the thread has just met. Cheap when the pair of places is known already. Reported by
+// rb_races_report, which is called when no lock is held.
+RB_HIDDEN void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t where,
+                             const struct rb_hit *before);
+RB_HIDDEN void rb_races_report_slow(struct rb_self *me);
+
+RB_INLINE void rb_races_report(struct rb_self *me)
+{
+    if (RB_UNLIKELY(me->found))
+        rb_races_report_slow(me);
+}
+
+RB_HIDDEN int rb_races_init(void);
+RB_HIDDEN void rb_races_reset_after_fork(void);
+
+#endif

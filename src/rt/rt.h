@@ -1,0 +1,137 @@
+// The nouns of the runtime, which lives inside other people's programs: libc alone, no malloc, no stdio, no
+// errno changed, nothing printed but reports, nothing ended and nothing hung (docs/runtime.md).
+//
+// Every thread of the program has a `rb_self`, made at its first step into the runtime. Three rules hold
+// everywhere in this folder:
+//   guard   Work on shared state happens between rb_enter and rb_leave. A signal that arrives in between waits
+//           for rb_leave (signals.c), so handlers never see half-done work and locks never wait for
+//           themselves. Functions of the program and blocking calls are never called inside.
+//   edges   An ordering that could not be recorded (memory, unknown thread) calls rb_lost_edge: all recorded
+//           accesses are forgotten. A pair of accesses with a missing edge between them has its first access
+//           before the loss, so no false report can come of it, only missed ones. It is counted.
+//   errno   Each entry point that can change errno saves it.
+#ifndef RB_RT_RT_H
+#define RB_RT_RT_H
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "engine/access_history.h"
+#include "base/rng.h"
+#include "engine/engine.h"
+#include "rt/spin.h"
+#include "rt/stack.h"
+
+#define RB_TLS    __thread __attribute__((tls_model("initial-exec")))
+#define RB_HIDDEN __attribute__((visibility("hidden")))
+#define RB_EXPORT __attribute__((visibility("default")))
+#define RB_WEAK   __attribute__((visibility("default"), weak))
+#define RB_PC     ((uintptr_t)__builtin_return_address(0))
+#define RB_NEVER  INT64_MAX // of rb_skip: no access is taken
+
+#define RB_NO_THREAD 0xffffffu // ids are 24 bits, here and in rb_where
+
+// Counted a thread, added up at the end (stats.c prints them all).
+struct rb_rt_counters {
+#define RB_COUNTER(name, text) uint64_t name;
+#include "rt/counters.def"
+#undef RB_COUNTER
+};
+
+struct rb_self {
+    struct rb_thread hb;     // what the engine knows of the thread
+    struct rb_engine engine; // the same for all threads but `width` and `blind`
+
+    // Written by the thread itself and by its signal handlers.
+    volatile int busy;       // depth of rb_enter
+    volatile int deferred;   // a signal waits for rb_leave
+    sigset_t deferred_mask;  // the mask to go back to then
+    int ignore_reads, ignore_writes, ignore_sync;
+    bool ending; // the last destructor has run
+
+    // Sampling: rb_skip counts down from `granted`; see sampling.c.
+    int64_t granted;
+    struct rb_sampling *sampling;
+    struct rb_rng rng;
+
+    uint32_t id;      // 0 is the main thread, unique while 2^24 are enough
+    uint32_t os_id;
+    struct rb_walk walk;
+    struct rb_sync ended; // released when the thread ends, acquired by who joins
+    struct rb_sync begun; // released by the creator, acquired at the start
+    struct rb_fences *fences; // fences.c, once it used one
+    int64_t fiber_skip; // rb_skip while another fiber runs (annotations.c)
+    void *record;             // record.c: the thread's buffer
+
+    struct rb_rt_counters count;
+    struct rb_found *found; // race.c: a race met while an object's lock was held, to be reported after
+
+    pthread_t handle;
+    size_t stack_bytes; // as asked for at creation; 0: not known
+    bool handle_known, detached, joined, finished;
+    uint8_t refs; // under the lock of thread.c
+    uint8_t state;
+    struct rb_self *next;   // of all, or of the free ones
+    struct rb_self *by_handle;
+};
+
+// The thread's state in the runtime, and how many accesses it may pass over before the next one that is
+// looked at. Both are 0 before the first step into the runtime, so the first access comes to the slow path.
+extern RB_TLS RB_HIDDEN struct rb_self *rb_self_tls;
+extern RB_TLS RB_HIDDEN int64_t rb_skip;
+
+// The process. Written at start, by fork's child, and where noted.
+struct rb_process {
+    bool on;                    // the runtime works; false: everything passes through
+    bool sampling_none;
+    const struct rb_engine_ops *ops;
+    struct rb_arena arena;      // clocks, objects, lists (shared: it has its own lock)
+    struct rb_arena kept;       // what outlives a fork: exit handlers
+    uint32_t generation;        // of the access history; grows when all of it is forgotten
+    uint32_t width;             // slots ever used
+    uint32_t stack_depth;
+    bool take_all;              // sampler=all: ranges are looked at whole
+    uint64_t lost_edges;
+    uint64_t races, suppressed; // reported, and found but suppressed
+};
+extern RB_HIDDEN struct rb_process rb_process;
+
+// The thread's state, made if need be; NULL when the runtime is off, cannot have a state for it, or is
+// already busy on it: the caller passes through.
+RB_HIDDEN struct rb_self *rb_self_make(void);
+
+RB_INLINE struct rb_self *rb_self_get(void)
+{
+    struct rb_self *me = rb_self_tls;
+
+    if (RB_UNLIKELY(!me))
+        me = rb_self_make();
+    return me;
+}
+
+RB_HIDDEN void rb_deliver_deferred(struct rb_self *me);
+
+// Begins work on shared state: NULL if the caller must pass through.
+RB_INLINE struct rb_self *rb_enter(void)
+{
+    struct rb_self *me = rb_self_get();
+
+    if (RB_UNLIKELY(!me || me->busy))
+        return NULL;
+    me->busy = 1;
+    __asm__ volatile("" ::: "memory");
+    return me;
+}
+
+RB_INLINE void rb_leave(struct rb_self *me)
+{
+    __asm__ volatile("" ::: "memory");
+    me->busy = 0;
+    if (RB_UNLIKELY(me->deferred))
+        rb_deliver_deferred(me);
+}
+
+// See "edges" above.
+RB_HIDDEN void rb_lost_edge(struct rb_self *me);
+
+#endif

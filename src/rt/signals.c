@@ -1,0 +1,143 @@
+#include "rt/signals.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "rt/intercept.h"
+#include "rt/sync.h"
+
+#define SIGNALS 65
+
+struct handler {
+    void (*function)(int, siginfo_t *, void *); // as given, with or without the further arguments
+    bool siginfo;
+};
+static struct handler handlers[SIGNALS]; // words written whole: a handler sees the old or the new one
+static char objects[SIGNALS];
+
+uintptr_t rb_signal_object(int number)
+{
+    return (uintptr_t)&objects[number > 0 && number < SIGNALS ? number : 0];
+}
+
+static bool is_fault(int number, const siginfo_t *info)
+{
+    if (number != SIGSEGV && number != SIGBUS && number != SIGFPE && number != SIGILL && number != SIGTRAP &&
+        number != SIGSYS)
+        return false;
+    return info->si_code > 0; // by the kernel, for this instruction
+}
+
+// Blocks everything in the interrupted context and hands the signal back to the kernel, which keeps it until
+// the mask is restored.
+static void defer(struct rb_self *me, int number, siginfo_t *info, ucontext_t *context)
+{
+    if (!me->deferred)
+        me->deferred_mask = context->uc_sigmask;
+    me->deferred = 1;
+    sigfillset(&context->uc_sigmask);
+    sigdelset(&context->uc_sigmask, SIGSEGV);
+    sigdelset(&context->uc_sigmask, SIGBUS);
+    sigdelset(&context->uc_sigmask, SIGFPE);
+    sigdelset(&context->uc_sigmask, SIGILL);
+    sigdelset(&context->uc_sigmask, SIGTRAP);
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), number, info);
+}
+
+void rb_deliver_deferred(struct rb_self *me)
+{
+    const int saved = errno;
+    const sigset_t mask = me->deferred_mask;
+
+    me->deferred = 0;
+    __asm__ volatile("" ::: "memory");
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+    errno = saved;
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_self_tls;
+
+    if (me && me->busy && !is_fault(number, info)) {
+        defer(me, number, info, context);
+        errno = saved;
+        return;
+    }
+    const struct handler h = handlers[number];
+    if ((me = rb_enter()) != NULL) {
+        rb_on_acquire(me, rb_signal_object(number));
+        rb_leave(me);
+    }
+    errno = saved;
+    if (h.siginfo)
+        h.function(number, info, context);
+    else
+        ((void (*)(int))(void (*)(void))h.function)(number);
+}
+
+static bool is_ours(const struct sigaction *a)
+{
+    return (a->sa_flags & SA_SIGINFO) && a->sa_sigaction == on_signal;
+}
+
+static bool has_handler(const struct sigaction *a)
+{
+    return (a->sa_flags & SA_SIGINFO) || (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN);
+}
+
+RB_INTERCEPT(int, sigaction, (int number, const struct sigaction *action, struct sigaction *old))
+{
+    struct sigaction mine, before;
+
+    if (number <= 0 || number >= SIGNALS || !rb_process.on)
+        return RB_REAL(sigaction)(number, action, old);
+    const struct handler previous = handlers[number];
+    if (action && has_handler(action)) {
+        mine = *action;
+        mine.sa_sigaction = on_signal;
+        mine.sa_flags |= SA_SIGINFO;
+        struct rb_self *me = rb_enter();
+        if (me) {
+            rb_on_release(me, rb_signal_object(number));
+            rb_leave(me);
+        }
+        handlers[number] = (struct handler){action->sa_sigaction, (action->sa_flags & SA_SIGINFO) != 0};
+        action = &mine;
+    }
+    const int r = RB_REAL(sigaction)(number, action, &before);
+    if (r && action == &mine)
+        handlers[number] = previous;
+    if (r == 0 && old) {
+        *old = before;
+        if (is_ours(&before)) {
+            old->sa_sigaction = previous.function;
+            if (!previous.siginfo)
+                old->sa_flags &= ~SA_SIGINFO;
+        }
+    }
+    return r;
+}
+
+RB_INTERCEPT(sighandler_t, signal, (int number, sighandler_t handler))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+
+    if (handler == SIG_ERR || number <= 0 || number >= SIGNALS) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, number);
+#if defined(RB_STATIC)
+    if (__wrap_sigaction(number, &action, &old))
+#else
+    if (sigaction(number, &action, &old))
+#endif
+        return SIG_ERR;
+    return (old.sa_flags & SA_SIGINFO) ? (sighandler_t)(void (*)(void))old.sa_sigaction : old.sa_handler;
+}

@@ -1,0 +1,112 @@
+// What was seen, sampled and spent: at the end of the program, as text for people or as one JSON object.
+#include <sys/syscall.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "rt/history.h"
+#include "rt/init.h"
+#include "rt/json.h"
+#include "rt/objects.h"
+#include "rt/thread.h"
+#include "rt/tool.h"
+
+struct line {
+    const char *key, *text;
+    uint64_t value;
+};
+
+#define MOST_LINES 48
+
+struct lines {
+    struct line line[MOST_LINES];
+    unsigned count;
+};
+
+static void add(struct lines *l, const char *key, const char *text, uint64_t value)
+{
+    if (l->count < MOST_LINES)
+        l->line[l->count++] = (struct line){key, text, value};
+}
+
+static void collect(struct lines *l)
+{
+    struct rb_totals t;
+
+    rb_threads_totals(&t);
+#define RB_COUNTER(name, text) add(l, #name, text, t.rt.name);
+#include "rt/counters.def"
+#undef RB_COUNTER
+#define RB_COUNTER(name, text) add(l, #name, text, t.engine.name);
+#include "engine/counters.def"
+#undef RB_COUNTER
+    add(l, "threads", "threads", t.threads);
+    add(l, "most_threads", "threads at once", t.most_threads);
+    add(l, "objects", "synchronisation objects at the end", rb_objects_count());
+    add(l, "lost_edges", "orderings that could not be kept (history forgotten each time)", rb_process.lost_edges);
+    add(l, "stacks_dropped", "stacks that had no room", rb_stack_dropped());
+    add(l, "reported", "races reported", rb_process.races);
+    add(l, "suppressed", "races suppressed", rb_process.suppressed);
+    add(l, "memory_used", "bytes mapped by the runtime for clocks, history and stacks",
+        rb_process.arena.mapped + rb_history_bytes() + rb_stack_bytes());
+    add(l, "memory_limit", "bytes it was allowed (memory=), without the amount a thread", rb_options.memory);
+}
+
+static void as_text(struct rb_text *t, const struct lines *l)
+{
+    rb_put(t, "Railbird: engine ");
+    rb_put(t, rb_process.ops->name);
+    rb_put(t, ", sampler ");
+    rb_put(t, rb_options.sampler);
+    rb_put(t, "\n");
+    for (unsigned i = 0; i < l->count; i++) {
+        rb_put(t, "  ");
+        rb_put_number(t, l->line[i].value);
+        rb_put_char(t, ' ');
+        rb_put(t, l->line[i].text);
+        rb_put_char(t, '\n');
+    }
+}
+
+static void as_json(struct rb_text *t, const struct lines *l)
+{
+    rb_put(t, "{\"pid\":");
+    rb_put_number(t, (uint64_t)getpid());
+    rb_put(t, ",\"engine\":");
+    rb_put_string(t, rb_process.ops->name);
+    rb_put(t, ",\"sampler\":");
+    rb_put_string(t, rb_options.sampler);
+    for (unsigned i = 0; i < l->count; i++) {
+        rb_put_char(t, ',');
+        rb_put_string(t, l->line[i].key);
+        rb_put_char(t, ':');
+        rb_put_number(t, l->line[i].value);
+    }
+    rb_put(t, "}\n");
+}
+
+void rb_stats_print(void)
+{
+    static char buffer[16384];
+    static struct lines lines;
+    struct rb_text t;
+
+    if (!rb_options.stats && !rb_options.stats_json[0])
+        return;
+    lines.count = 0;
+    collect(&lines);
+    rb_text_init(&t, buffer, sizeof(buffer));
+    if (rb_options.stats_json[0]) {
+        as_json(&t, &lines);
+        const int fd = (int)syscall(SYS_openat, AT_FDCWD, rb_options.stats_json,
+                                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        if (fd >= 0) {
+            syscall(SYS_write, fd, t.start, (size_t)(t.at - t.start));
+            syscall(SYS_close, fd);
+        }
+    }
+    if (rb_options.stats) {
+        rb_text_init(&t, buffer, sizeof(buffer));
+        as_text(&t, &lines);
+        rb_say(t.start, (size_t)(t.at - t.start));
+    }
+}

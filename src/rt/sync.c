@@ -1,0 +1,171 @@
+#include "rt/sync.h"
+
+#include "rt/record.h"
+
+void rb_lost_edge(struct rb_self *me)
+{
+    me->engine.blind = false;
+    __atomic_fetch_add(&rb_process.lost_edges, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&rb_process.generation, 1, __ATOMIC_ACQ_REL);
+}
+
+// After each step of the engine: did it have to give up an edge?
+static inline void settle(struct rb_self *me)
+{
+    if (RB_UNLIKELY(me->engine.blind))
+        rb_lost_edge(me);
+}
+
+static inline void prepare(struct rb_self *me)
+{
+    me->engine.width = __atomic_load_n(&rb_process.width, __ATOMIC_RELAXED);
+}
+
+void rb_sync_acquire(struct rb_self *me, struct rb_sync *s)
+{
+    prepare(me);
+    me->count.acquires++;
+    me->count.acquires_skipped += rb_process.ops->acquire(&me->engine, &me->hb, s);
+    settle(me);
+}
+
+void rb_sync_release(struct rb_self *me, struct rb_sync *s)
+{
+    prepare(me);
+    me->count.releases++;
+    me->count.releases_skipped += rb_process.ops->release(&me->engine, &me->hb, s);
+    settle(me);
+}
+
+void rb_sync_release_join(struct rb_self *me, struct rb_sync *s)
+{
+    prepare(me);
+    me->count.releases++;
+    me->count.releases_skipped += rb_process.ops->release_join(&me->engine, &me->hb, s);
+    settle(me);
+}
+
+void rb_sync_release_store(struct rb_self *me, struct rb_sync *s)
+{
+    prepare(me);
+    me->count.releases++;
+    me->count.releases_skipped += rb_process.ops->release_store(&me->engine, &me->hb, s);
+    settle(me);
+}
+
+void rb_sync_clear(struct rb_self *me, struct rb_sync *s)
+{
+    rb_process.ops->sync_clear(&me->engine, s);
+}
+
+void rb_on_lock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_object *o;
+
+    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+        return;
+    rb_sync_acquire(me, &o->main);
+    if (o->read_locked)
+        rb_sync_acquire(me, &o->readers);
+    o->owner = me->hb.slot;
+    rb_record_sync(me, RB_ACQUIRE, object);
+    rb_object_unlock(o);
+}
+
+void rb_on_unlock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_object *o;
+
+    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+        return;
+    // Without our having seen the lock taken, the engine's short cut for mutexes does not hold.
+    if (RB_LIKELY(o->owner == me->hb.slot))
+        rb_sync_release(me, &o->main);
+    else
+        rb_sync_release_join(me, &o->main);
+    rb_record_sync(me, RB_RELEASE, object);
+    rb_object_unlock(o);
+}
+
+void rb_on_read_lock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_object *o;
+
+    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+        return;
+    rb_sync_acquire(me, &o->main);
+    o->owner = RB_NO_SLOT;
+    rb_record_sync(me, RB_RD_ACQ, object);
+    rb_object_unlock(o);
+}
+
+void rb_on_read_unlock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_object *o;
+
+    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+        return;
+    rb_sync_release_join(me, &o->readers);
+    o->read_locked = true;
+    rb_record_sync(me, RB_RD_REL, object);
+    rb_object_unlock(o);
+}
+
+void rb_on_rw_unlock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_object *o;
+
+    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+        return;
+    if (o->owner == me->hb.slot) { // held to write: nobody has read since
+        rb_sync_release(me, &o->main);
+        if (o->read_locked) // the writer knows what they said
+            rb_sync_clear(me, &o->readers);
+        o->read_locked = false;
+        o->owner = RB_NO_SLOT;
+        rb_record_sync(me, RB_RELEASE, object);
+    } else {
+        rb_sync_release_join(me, &o->readers);
+        o->read_locked = true;
+        rb_record_sync(me, RB_RD_REL, object);
+    }
+    rb_object_unlock(o);
+}
+
+void rb_on_acquire(struct rb_self *me, uintptr_t object)
+{
+    struct rb_object *o;
+
+    if (me->ignore_sync || !(o = rb_object_find(me, object)))
+        return;
+    rb_sync_acquire(me, &o->main);
+    rb_record_sync(me, RB_WAIT, object);
+    rb_object_unlock(o);
+}
+
+void rb_on_release(struct rb_self *me, uintptr_t object)
+{
+    struct rb_object *o;
+
+    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+        return;
+    rb_sync_release_join(me, &o->main);
+    rb_record_sync(me, RB_POST, object);
+    rb_object_unlock(o);
+}
+
+void rb_on_release_store(struct rb_self *me, uintptr_t object)
+{
+    struct rb_object *o;
+
+    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+        return;
+    rb_sync_release_store(me, &o->main);
+    rb_record_sync(me, RB_STORE, object);
+    rb_object_unlock(o);
+}
+
+void rb_on_destroy(struct rb_self *me, uintptr_t object, size_t bytes)
+{
+    rb_objects_forget(me, object, bytes);
+}

@@ -1,0 +1,32 @@
+// What synchronisation means, for everything that orders threads: a few verbs on addresses, used by
+// interceptors, atomics, annotations and OpenMP alike. All are called inside the guard. The engine does the
+// work under the object's lock; what cannot be recorded is a lost edge (rt.h).
+//
+//   lock, unlock            mutexes: acquire main and readers; replace main
+//   read_lock, read_unlock  acquire main; join readers
+//   acquire, release        acquire main; join main (semaphores, descriptors, annotations, barriers)
+//   release_store           replace main (once, guards)
+#ifndef RB_RT_SYNC_H
+#define RB_RT_SYNC_H
+
+#include "rt/objects.h"
+
+RB_HIDDEN void rb_on_lock(struct rb_self *me, uintptr_t object);
+RB_HIDDEN void rb_on_unlock(struct rb_self *me, uintptr_t object);
+RB_HIDDEN void rb_on_read_lock(struct rb_self *me, uintptr_t object);
+RB_HIDDEN void rb_on_read_unlock(struct rb_self *me, uintptr_t object);
+RB_HIDDEN void rb_on_acquire(struct rb_self *me, uintptr_t object);
+RB_HIDDEN void rb_on_release(struct rb_self *me, uintptr_t object);
+RB_HIDDEN void rb_on_release_store(struct rb_self *me, uintptr_t object);
+// An unlock of a lock that may be held to read or to write (pthread_rwlock_unlock).
+RB_HIDDEN void rb_on_rw_unlock(struct rb_self *me, uintptr_t object);
+RB_HIDDEN void rb_on_destroy(struct rb_self *me, uintptr_t object, size_t bytes);
+
+// The same on a locked object or a part that no table knows: `recorded` names it in a trace.
+RB_HIDDEN void rb_sync_acquire(struct rb_self *me, struct rb_sync *s);
+RB_HIDDEN void rb_sync_release(struct rb_self *me, struct rb_sync *s);       // under lock discipline
+RB_HIDDEN void rb_sync_release_join(struct rb_self *me, struct rb_sync *s);
+RB_HIDDEN void rb_sync_release_store(struct rb_self *me, struct rb_sync *s);
+RB_HIDDEN void rb_sync_clear(struct rb_self *me, struct rb_sync *s);
+
+#endif

@@ -1,0 +1,498 @@
+#include "rt/thread.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rt/access.h"
+#include "rt/fences.h"
+#include "rt/history.h"
+#include "rt/record.h"
+#include "rt/sync.h"
+
+#define SLOTS    65535u
+#define RESTING  48u
+#define HANDLES  1024u
+#define NOTES    16384u
+
+enum state { FREE, ALIVE, FIBER };
+
+// Where the last user of a slot stopped.
+struct slot {
+    uint32_t epoch;
+    uint32_t next; // in the queue of resting slots
+    uint64_t version;
+};
+
+// All below under `lock`.
+static rb_spin lock;
+static struct slot *slots;
+static uint32_t slot_count, resting, resting_first, resting_last;
+static struct rb_arena selves; // not part of memory=: the stated amount a thread
+static struct rb_self *all, *unused;
+static struct rb_self *handles[HANDLES];
+static struct rb_thread_note *notes;
+static uint32_t next_id, alive, most_alive;
+static struct rb_totals ended;
+
+RB_TLS struct rb_self *rb_self_tls;
+RB_TLS int64_t rb_skip;
+static RB_TLS bool gone; // this thread has ended as far as the runtime is concerned
+static pthread_key_t end_key;
+static bool have_key;
+
+static void at_thread_end(void *laps);
+
+int rb_threads_init(void)
+{
+    const size_t bytes = SLOTS * sizeof(*slots) + NOTES * sizeof(*notes);
+    char *map;
+
+    rb_arena_init(&selves, (size_t)4 << 30);
+    map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        return -ENOMEM;
+    slots = (struct slot *)(void *)map;
+    notes = (struct rb_thread_note *)(void *)(map + SLOTS * sizeof(*slots));
+    have_key = pthread_key_create(&end_key, at_thread_end) == 0;
+    return 0;
+}
+
+// The child of fork has one thread, which gets a new state at its next step; nothing of the others is left.
+void rb_threads_reset_after_fork(void)
+{
+    if (!slots)
+        return;
+    lock = 0;
+    madvise(slots, SLOTS * sizeof(*slots) + NOTES * sizeof(*notes), MADV_DONTNEED);
+    slot_count = resting = 0;
+    rb_arena_destroy(&selves);
+    all = unused = NULL;
+    for (unsigned i = 0; i < HANDLES; i++)
+        handles[i] = NULL;
+    next_id = alive = most_alive = 0;
+    ended = (struct rb_totals){0};
+    rb_self_tls = NULL;
+    rb_skip = 0;
+}
+
+static uint32_t take_slot(void)
+{
+    if (resting > RESTING || (resting && slot_count == SLOTS)) {
+        const uint32_t s = resting_first;
+        resting_first = slots[s].next;
+        resting--;
+        return s;
+    }
+    if (slot_count == SLOTS)
+        return RB_NO_SLOT;
+    __atomic_store_n(&rb_process.width, slot_count + 1, __ATOMIC_RELAXED);
+    return slot_count++;
+}
+
+static void rest_slot(uint32_t s)
+{
+    if (resting++)
+        slots[resting_last].next = s;
+    else
+        resting_first = s;
+    resting_last = s;
+}
+
+static bool counts_changes(void)
+{
+    return rb_process.ops == &rb_su;
+}
+
+// A state with a slot, known to the engine; NULL when either is not to be had. With the lock held.
+static struct rb_self *make_state(enum state state, uint32_t id)
+{
+    const uint32_t s = take_slot();
+    struct rb_self *t = s == RB_NO_SLOT ? NULL : unused;
+
+    if (s == RB_NO_SLOT)
+        return NULL;
+    if (t)
+        unused = t->next;
+    else
+        t = rb_arena_alloc(&selves, sizeof(*t));
+    if (!t) {
+        rest_slot(s);
+        return NULL;
+    }
+    __builtin_memset(t, 0, sizeof(*t));
+    t->hb.slot = s;
+    // The stated amount a thread: its clocks, and copies of them in a few objects.
+    rb_process.arena.limit += 4096 + (size_t)slot_count * 48;
+    t->engine = (struct rb_engine){rb_process.ops, &rb_process.arena, slot_count, false};
+    if (rb_process.ops->thread_start(&t->engine, &t->hb)) {
+        rest_slot(s);
+        t->next = unused;
+        unused = t;
+        return NULL;
+    }
+    t->hb.epoch = slots[s].epoch + 1;
+    t->hb.version = slots[s].version;
+    if (counts_changes())
+        t->hb.fresh->changes[s] = slots[s].version;
+    t->id = id;
+    t->state = state;
+    t->next = all;
+    all = t;
+    return t;
+}
+
+static void add_counts(struct rb_totals *to, const struct rb_self *t)
+{
+#define RB_COUNTER(name, text) to->rt.name += t->count.name;
+#include "rt/counters.def"
+#undef RB_COUNTER
+#define RB_COUNTER(name, text) to->engine.name += t->hb.count.name;
+#include "engine/counters.def"
+#undef RB_COUNTER
+}
+
+static void forget_handle(struct rb_self *t)
+{
+    if (!t->handle_known)
+        return;
+    for (struct rb_self **link = &handles[((uintptr_t)t->handle >> 6) % HANDLES]; *link;
+         link = &(*link)->by_handle)
+        if (*link == t) {
+            *link = t->by_handle;
+            break;
+        }
+    t->handle_known = false;
+}
+
+// Gives a state and its slot up. `me` is whoever does it: the engine frees into its arena. Lock held.
+static void free_state(struct rb_self *me, struct rb_self *t)
+{
+    struct slot *s = &slots[t->hb.slot];
+
+    forget_handle(t);
+    add_counts(&ended, t);
+    s->epoch = t->hb.epoch;
+    s->version = counts_changes() ? t->hb.fresh->changes[t->hb.slot] : t->hb.version;
+    rb_sync_clear(me, &t->begun);
+    rb_sync_clear(me, &t->ended);
+    rb_sampling_free(t);
+    rb_process.ops->thread_stop(&me->engine, &t->hb);
+    for (struct rb_self **link = &all; *link; link = &(*link)->next)
+        if (*link == t) {
+            *link = t->next;
+            break;
+        }
+    rest_slot(t->hb.slot);
+    t->state = FREE;
+    t->next = unused;
+    unused = t;
+}
+
+static void write_note(const struct rb_self *t, uint32_t parent, rb_stack created)
+{
+    struct rb_thread_note *n = &notes[t->id % NOTES];
+
+    *n = (struct rb_thread_note){.id = t->id, .parent = parent, .created = created, .running = true};
+}
+
+static struct rb_self *new_thread(uint32_t parent, rb_stack created)
+{
+    rb_spin_lock(&lock);
+    struct rb_self *t = make_state(ALIVE, next_id);
+    if (t) {
+        next_id = next_id + 1 == RB_NO_THREAD ? 1 : next_id + 1; // that number means nobody
+        if (++alive > most_alive)
+            most_alive = alive;
+        write_note(t, parent, created);
+    }
+    rb_spin_unlock(&lock);
+    return t;
+}
+
+struct rb_self *rb_thread_new(struct rb_self *creator, rb_stack created)
+{
+    struct rb_self *t = new_thread(creator->id, created);
+
+    if (t) {
+        rb_sync_release_store(creator, &t->begun);
+        rb_record_sync(creator, RB_FORK, t->id);
+        t->refs = 2; // the thread itself, and the creator until it has written down the handle
+    }
+    return t;
+}
+
+void rb_thread_discard(struct rb_self *me, struct rb_self *child)
+{
+    rb_spin_lock(&lock);
+    notes[child->id % NOTES].id = RB_NO_THREAD;
+    alive--;
+    free_state(me, child);
+    rb_spin_unlock(&lock);
+}
+
+static void know_handle(struct rb_self *t, pthread_t handle)
+{
+    struct rb_self **chain = &handles[((uintptr_t)handle >> 6) % HANDLES];
+
+    if (t->handle_known)
+        return;
+    t->handle = handle;
+    t->handle_known = true;
+    t->by_handle = *chain;
+    *chain = t;
+}
+
+// Bounds of this thread's stack. libc knows them, but uses the heap to tell; so: the main thread's ends with the
+// program's name, which the kernel puts at its top; a thread's control block is at the top of its stack, static
+// TLS below it; of threads that came some other way only what lies above is known.
+static void find_stack(struct rb_self *me)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0), page = 4096;
+    struct rlimit limit;
+
+    if (me->walk.stack_lo)
+        return;
+    if (me->os_id == (uint32_t)getpid()) {
+        const char *name = (const char *)getauxval(AT_EXECFN);
+        if (!name || (uintptr_t)name < here)
+            return;
+        while (*name)
+            name++;
+        me->walk.stack_hi = ((uintptr_t)name + page) & ~(page - 1);
+        if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur > ((size_t)1 << 30))
+            limit.rlim_cur = (size_t)8 << 20;
+        me->walk.stack_lo = me->walk.stack_hi - limit.rlim_cur;
+    } else {
+        const uintptr_t top = ((uintptr_t)pthread_self() + page) & ~(page - 1);
+        if (top < here || top - here > ((size_t)1 << 30))
+            return;
+        me->walk.stack_hi = top;
+        me->walk.stack_lo = me->stack_bytes ? top - me->stack_bytes : here & ~(page - 1);
+    }
+}
+
+// Runs on the thread itself, inside its guard.
+static void settle_in(struct rb_self *me)
+{
+    if (have_key)
+        pthread_setspecific(end_key, (void *)(uintptr_t)1);
+    me->os_id = (uint32_t)syscall(SYS_gettid);
+    find_stack(me);
+    notes[me->id % NOTES].os_id = me->os_id;
+    rb_spin_lock(&lock);
+    know_handle(me, pthread_self());
+    rb_spin_unlock(&lock);
+    rb_sampling_start(me);
+}
+
+void rb_thread_begin(struct rb_self *child)
+{
+    rb_self_tls = child;
+    child->busy = 1;
+    settle_in(child);
+    rb_history_forget(child, child->walk.stack_lo, child->walk.stack_hi - child->walk.stack_lo);
+    rb_sync_acquire(child, &child->begun);
+    rb_leave(child);
+}
+
+// The thread and its creator both let go of a new state; the later one may free it.
+static void let_go(struct rb_self *me, struct rb_self *t)
+{
+    if (--t->refs == 0 && t->finished && (t->detached || t->joined))
+        free_state(me, t);
+}
+
+void rb_thread_created(struct rb_self *me, struct rb_self *child, pthread_t handle)
+{
+    rb_spin_lock(&lock);
+    know_handle(child, handle);
+    let_go(me, child);
+    rb_spin_unlock(&lock);
+}
+
+void rb_thread_end(struct rb_self *me)
+{
+    rb_fences_free(me, me);
+    // A later thread may get a part of this stack, and know only of its own.
+    rb_history_forget(me, me->walk.stack_lo, me->walk.stack_hi - me->walk.stack_lo);
+    rb_sync_release_store(me, &me->ended);
+    rb_record_sync(me, RB_MARK, me->id);
+    rb_sampling_settle(me);
+    rb_spin_lock(&lock);
+    notes[me->id % NOTES].running = false;
+    alive--;
+    me->finished = true;
+    gone = true;
+    rb_self_tls = NULL;
+    rb_skip = RB_NEVER;
+    let_go(me, me);
+    rb_spin_unlock(&lock);
+}
+
+// Runs in every lap of key destructors; the last of them is the thread's end.
+static void at_thread_end(void *laps)
+{
+    const uintptr_t lap = (uintptr_t)laps;
+    struct rb_self *me = rb_self_tls;
+
+    if (lap < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(end_key, (void *)(lap + 1)))
+        return;
+    if (!me || me->busy)
+        return;
+    me->busy = 1;
+    rb_thread_end(me);
+}
+
+// Of several threads that had this handle, the one that ended first is the one that was joined.
+static struct rb_self *find_ended(pthread_t handle)
+{
+    struct rb_self *found = NULL;
+
+    for (struct rb_self *t = handles[((uintptr_t)handle >> 6) % HANDLES]; t; t = t->by_handle)
+        if (t->handle == handle && t->finished && !t->joined)
+            found = t;
+    return found;
+}
+
+void rb_thread_joined(struct rb_self *me, pthread_t handle)
+{
+    rb_spin_lock(&lock);
+    struct rb_self *t = find_ended(handle);
+    if (!t) { // ended without its destructor, or never seen: what it did is not known to be over
+        rb_spin_unlock(&lock);
+        rb_lost_edge(me);
+        return;
+    }
+    t->joined = true;
+    rb_sync_acquire(me, &t->ended);
+    rb_record_sync(me, RB_JOIN, t->id);
+    if (t->refs == 0)
+        free_state(me, t);
+    rb_spin_unlock(&lock);
+}
+
+void rb_thread_detached(struct rb_self *me, pthread_t handle)
+{
+    struct rb_self *found = NULL;
+
+    rb_spin_lock(&lock);
+    for (struct rb_self *t = handles[((uintptr_t)handle >> 6) % HANDLES]; t; t = t->by_handle)
+        if (t->handle == handle && !t->joined && !t->detached)
+            found = t;
+    if (found) {
+        found->detached = true;
+        if (found->finished && found->refs == 0)
+            free_state(me, found);
+    }
+    rb_spin_unlock(&lock);
+}
+
+struct rb_self *rb_self_make(void)
+{
+    static RB_TLS bool making; // allocation in here may come by an interceptor, and so back
+
+    if (!rb_process.on || gone || making)
+        return NULL;
+    making = true;
+    struct rb_self *me = new_thread(RB_NO_THREAD, 0);
+    making = false;
+    if (!me) { // its synchronisation goes unseen from now on
+        rb_process.on = false;
+        return NULL;
+    }
+    me->busy = 1;
+    rb_self_tls = me;
+    settle_in(me);
+    me->refs = 1;
+    me->busy = 0;
+    return me;
+}
+
+struct rb_self *rb_fiber_new(struct rb_self *creator)
+{
+    rb_spin_lock(&lock);
+    struct rb_self *t = make_state(FIBER, next_id);
+    if (t) {
+        next_id = next_id + 1 == RB_NO_THREAD ? 1 : next_id + 1;
+        write_note(t, creator->id, 0);
+    }
+    rb_spin_unlock(&lock);
+    if (t)
+        rb_sampling_start(t);
+    return t;
+}
+
+void rb_fiber_free(struct rb_self *me, struct rb_self *fiber)
+{
+    rb_fences_free(me, fiber);
+    rb_spin_lock(&lock);
+    notes[fiber->id % NOTES].running = false;
+    free_state(me, fiber);
+    rb_spin_unlock(&lock);
+}
+
+void rb_thread_name(uint32_t id, const char *name)
+{
+    struct rb_thread_note *n = &notes[id % NOTES];
+    unsigned i = 0;
+
+    rb_spin_lock(&lock);
+    for (; n->id == id && i + 1 < sizeof(n->name) && name[i]; i++)
+        n->name[i] = name[i];
+    if (n->id == id)
+        n->name[i] = 0;
+    rb_spin_unlock(&lock);
+}
+
+struct rb_self *rb_thread_by_handle(pthread_t handle)
+{
+    struct rb_self *found = NULL;
+
+    rb_spin_lock(&lock);
+    for (struct rb_self *t = handles[((uintptr_t)handle >> 6) % HANDLES]; t; t = t->by_handle)
+        if (t->handle == handle && !t->finished)
+            found = t;
+    rb_spin_unlock(&lock);
+    return found;
+}
+
+bool rb_thread_note(uint32_t id, struct rb_thread_note *note)
+{
+    rb_spin_lock(&lock);
+    *note = notes[id % NOTES];
+    rb_spin_unlock(&lock);
+    return note->id == id && (id || slot_count);
+}
+
+bool rb_thread_of_stack(uintptr_t address, uint32_t *id, bool *tls)
+{
+    bool found = false;
+
+    rb_spin_lock(&lock);
+    for (struct rb_self *t = all; t && !found; t = t->next) {
+        if (t->finished)
+            continue;
+        // Static TLS is just below the thread's control block.
+        *tls = t->handle_known && address < (uintptr_t)t->handle && address >= (uintptr_t)t->handle - 4096;
+        found = *tls || (address >= t->walk.stack_lo && address < t->walk.stack_hi);
+        *id = t->id;
+    }
+    rb_spin_unlock(&lock);
+    return found;
+}
+
+void rb_threads_totals(struct rb_totals *t)
+{
+    rb_spin_lock(&lock);
+    *t = ended;
+    for (const struct rb_self *s = all; s; s = s->next)
+        add_counts(t, s);
+    t->threads = next_id;
+    t->most_threads = most_alive;
+    rb_spin_unlock(&lock);
+}

@@ -1,0 +1,244 @@
+#include "rt/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rt/init.h"
+
+#define STACK_BYTES  65536u
+#define MOST_ENV     4096u
+#define PATIENCE_MS  30000u
+
+extern char **environ;
+
+RB_WEAK const char *__tsan_default_suppressions(void);
+RB_WEAK const char *__tsan_default_suppressions(void)
+{
+    return "";
+}
+
+RB_WEAK const char *__railbird_default_suppressions(void);
+RB_WEAK const char *__railbird_default_suppressions(void)
+{
+    return "";
+}
+
+void rb_put_control(struct rb_text *t)
+{
+    const char *tsan = __tsan_default_suppressions(), *own = __railbird_default_suppressions();
+
+    if ((!tsan || !*tsan) && (!own || !*own))
+        return;
+    rb_put(t, ",\"control\":{\"suppressions_text\":");
+    char *start = t->at;
+    rb_put_string(t, tsan ? tsan : "");
+    if (own && *own) {
+        if (t->at > start)
+            t->at--; // the closing quote: both are one string
+        rb_put(t, "\\n");
+        char *join = t->at;
+        rb_put_string(t, own);
+        for (char *c = join; c + 1 < t->at; c++) // without the second opening quote
+            *c = c[1];
+        t->at--;
+    }
+    rb_put_char(t, '}');
+}
+
+// ---- writing --------------------------------------------------------------------------------------------------
+
+static void write_all(int fd, const char *text, size_t bytes)
+{
+    while (bytes) {
+        const ssize_t n = syscall(SYS_write, fd, text, bytes);
+        if (n <= 0 && errno != EINTR)
+            return;
+        if (n > 0) {
+            text += n;
+            bytes -= (size_t)n;
+        }
+    }
+}
+
+static void append(const char *path, const char *text, size_t bytes)
+{
+    const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+
+    if (fd < 0)
+        return;
+    write_all(fd, text, bytes);
+    syscall(SYS_close, fd);
+}
+
+// log_path means a file a process, as TSan has it.
+static const char *log_file(char *room, size_t bytes)
+{
+    struct rb_text t;
+
+    rb_text_init(&t, room, bytes - 1);
+    rb_put(&t, rb_options.log_path);
+    rb_put_char(&t, '.');
+    rb_put_number(&t, (uint64_t)getpid());
+    *t.at = 0;
+    return room;
+}
+
+void rb_say(const char *text, size_t bytes)
+{
+    char path[4200];
+
+    if (!rb_options.report)
+        return;
+    if (rb_options.log_path[0])
+        append(log_file(path, sizeof(path)), text, bytes);
+    else
+        write_all(2, text, bytes);
+}
+
+void rb_tool_keep(const char *record, size_t bytes)
+{
+    if (rb_options.report_json[0])
+        append(rb_options.report_json, record, bytes);
+}
+
+// ---- the process ----------------------------------------------------------------------------------------------
+
+struct launch {
+    const char *path;
+    char *const *arguments;
+    char *const *environment;
+    int input;
+};
+
+// In the child, which shares our memory until it execs: system calls alone.
+static int in_child(void *given)
+{
+    const struct launch *l = given;
+
+    syscall(SYS_dup3, l->input, 0, 0);
+    syscall(SYS_execve, l->path, l->arguments, l->environment);
+    syscall(SYS_exit, 127);
+    return 127;
+}
+
+// The program's environment without what would bring this runtime into the tool.
+static void clean_environment(char **out)
+{
+    static const char *const gone[] = {"LD_PRELOAD=", "RAILBIRD_OPTIONS=", "TSAN_OPTIONS=", "LD_LIBRARY_PATH="};
+    unsigned n = 0;
+
+    for (char **e = environ; e && *e && n + 1 < MOST_ENV; e++) {
+        bool keep = true;
+        for (unsigned i = 0; i < RB_LENGTH(gone); i++) {
+            const char *a = gone[i], *b = *e;
+            while (*a && *a == *b)
+                a++, b++;
+            keep = keep && *a;
+        }
+        if (keep)
+            out[n++] = *e;
+    }
+    out[n] = NULL;
+}
+
+static const char *tool_path(void)
+{
+    static const char *const places[] = {RB_TOOL_PLACES};
+    const char *told = getenv("RAILBIRD_TOOL");
+
+    if (told && *told)
+        return told;
+    for (unsigned i = 0; i < RB_LENGTH(places); i++)
+        if (syscall(SYS_access, places[i], X_OK) == 0)
+            return places[i];
+    return NULL;
+}
+
+// Waits for the tool, but not for ever: a program must never hang for a report.
+static int wait_for(pid_t child)
+{
+    const struct timespec ms = {0, 1000000};
+    int status = -1;
+
+    for (unsigned waited = 0; waited < PATIENCE_MS; waited++) {
+        const long r = syscall(SYS_wait4, child, &status, WNOHANG | __WCLONE, NULL);
+        if (r == child)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        if (r < 0 && errno != EINTR)
+            return -1;
+        syscall(SYS_nanosleep, &ms, NULL); // not libc's, where a cancelled thread would end
+    }
+    syscall(SYS_kill, child, SIGKILL);
+    syscall(SYS_wait4, child, &status, __WCLONE, NULL);
+    return -1;
+}
+
+static int memory_file(const char *record, size_t bytes)
+{
+    const int fd = (int)syscall(SYS_memfd_create, "railbird-report", 1 /* MFD_CLOEXEC */);
+
+    if (fd < 0)
+        return -1;
+    write_all(fd, record, bytes);
+    syscall(SYS_lseek, fd, 0, SEEK_SET);
+    return fd;
+}
+
+static enum rb_tool_answer run_tool(const char *path, const char *record, size_t bytes, char **environment,
+                                    char *stack)
+{
+    char log[4200];
+    const char *arguments[12] = {path, "report", "--live"};
+    unsigned n = 3;
+    sigset_t all, before;
+
+    if (rb_options.report) {
+        arguments[n++] = "--text";
+        arguments[n++] = rb_options.log_path[0] ? log_file(log, sizeof(log)) : "-";
+    }
+    if (rb_options.report_json[0]) {
+        arguments[n++] = "--json-file";
+        arguments[n++] = rb_options.report_json;
+    }
+    if (rb_options.suppressions[0]) {
+        arguments[n++] = "--suppressions";
+        arguments[n++] = rb_options.suppressions;
+    }
+    struct launch l = {path, (char *const *)(uintptr_t)arguments, environment, memory_file(record, bytes)};
+    if (l.input < 0)
+        return RB_TOOL_MISSING;
+    sigfillset(&all);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8); // the child must not run a handler of ours
+    const int child = clone(in_child, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, &l);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
+    syscall(SYS_close, l.input);
+    const int status = child < 0 ? -1 : wait_for(child);
+    return status == 0 ? RB_TOOL_REPORTED : status == 3 ? RB_TOOL_SUPPRESSED : RB_TOOL_MISSING;
+}
+
+enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)
+{
+    const char *path = tool_path();
+    const size_t room = STACK_BYTES + MOST_ENV * sizeof(char *);
+    enum rb_tool_answer answer;
+
+    if (!path)
+        return RB_TOOL_MISSING;
+    if (!rb_options.report && !rb_options.report_json[0])
+        return RB_TOOL_REPORTED;
+    char *map = (char *)syscall(SYS_mmap, NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if ((uintptr_t)map > (uintptr_t)-4096)
+        return RB_TOOL_MISSING;
+    clean_environment((char **)(void *)(map + STACK_BYTES));
+    answer = run_tool(path, record, bytes, (char **)(void *)(map + STACK_BYTES), map);
+    syscall(SYS_munmap, map, room);
+    return answer;
+}

@@ -1,0 +1,20 @@
+// The tool that symbolizes reports: a process of its own, started for each report and waited for. The program
+// does not notice: no SIGCHLD (the child has no exit signal, so wait() does not see it either), no descriptor
+// stays open, no signal is taken meanwhile.
+#ifndef RB_RT_TOOL_H
+#define RB_RT_TOOL_H
+
+#include "rt/json.h"
+#include "rt/rt.h"
+
+enum rb_tool_answer { RB_TOOL_REPORTED, RB_TOOL_SUPPRESSED, RB_TOOL_MISSING };
+
+RB_HIDDEN enum rb_tool_answer rb_tool_report(const char *record, size_t bytes);
+// Without the tool: the bare record goes to the JSON file, to be symbolized later.
+RB_HIDDEN void rb_tool_keep(const char *record, size_t bytes);
+// Text for people: stderr, or log_path.
+RB_HIDDEN void rb_say(const char *text, size_t bytes);
+// The suppressions the program carries itself, as the record's "control".
+RB_HIDDEN void rb_put_control(struct rb_text *t);
+
+#endif

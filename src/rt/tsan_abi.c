@@ -1,0 +1,118 @@
+// What compilers call for plain memory accesses under -fsanitize=thread: gcc 12, clang 14, clang 19. Each is
+// the fast path of access.h and nothing more; atomics are in atomics.c, memcpy and its like in
+// intercept_memory.c.
+#include "rt/access.h"
+#include "rt/init.h"
+
+#define RB_PLAIN(name, size, how)                  \
+    RB_EXPORT void __tsan_##name(void *a);         \
+    RB_EXPORT void __tsan_##name(void *a)          \
+    {                                              \
+        rb_access(a, size, how, RB_PC);            \
+    }
+// Programs may bring their own (kernel-style instrumentation of volatile): ours give way.
+#define RB_VOLATILE(name, size, how)               \
+    RB_WEAK void __tsan_##name(void *a);           \
+    RB_WEAK void __tsan_##name(void *a)            \
+    {                                              \
+        rb_access(a, size, how, RB_PC);            \
+    }
+#define RB_WITH_PC(name, size, how)                                \
+    RB_EXPORT void __tsan_##name(void *a, void *pc);               \
+    RB_EXPORT void __tsan_##name(void *a, void *pc)                \
+    {                                                              \
+        rb_access(a, size, how, (uintptr_t)pc);                    \
+    }
+
+#define RB_OF_SIZE(n)                                              \
+    RB_PLAIN(read##n, n, RB_HOW_READ)                              \
+    RB_PLAIN(write##n, n, RB_HOW_WRITE)                            \
+    RB_PLAIN(unaligned_read##n, n, RB_HOW_READ)                    \
+    RB_PLAIN(unaligned_write##n, n, RB_HOW_WRITE)                  \
+    RB_PLAIN(read_write##n, n, RB_HOW_WRITE)                       \
+    RB_PLAIN(unaligned_read_write##n, n, RB_HOW_WRITE)             \
+    RB_VOLATILE(volatile_read##n, n, RB_HOW_READ)                  \
+    RB_VOLATILE(volatile_write##n, n, RB_HOW_WRITE)                \
+    RB_VOLATILE(unaligned_volatile_read##n, n, RB_HOW_READ)        \
+    RB_VOLATILE(unaligned_volatile_write##n, n, RB_HOW_WRITE)      \
+    RB_WITH_PC(read##n##_pc, n, RB_HOW_READ)                       \
+    RB_WITH_PC(write##n##_pc, n, RB_HOW_WRITE)
+RB_OF_SIZE(1)
+RB_OF_SIZE(2)
+RB_OF_SIZE(4)
+RB_OF_SIZE(8)
+RB_OF_SIZE(16)
+
+#define RB_RANGE(name, how)                                                \
+    RB_EXPORT void __tsan_##name(void *a, size_t size);                    \
+    RB_EXPORT void __tsan_##name(void *a, size_t size)                     \
+    {                                                                      \
+        rb_access(a, size, how, RB_PC);                                    \
+    }                                                                      \
+    RB_EXPORT void __tsan_##name##_pc(void *a, size_t size, void *pc);     \
+    RB_EXPORT void __tsan_##name##_pc(void *a, size_t size, void *pc)      \
+    {                                                                      \
+        rb_access(a, size, how, (uintptr_t)pc);                            \
+    }
+RB_RANGE(read_range, RB_HOW_READ)
+RB_RANGE(write_range, RB_HOW_WRITE)
+
+// A virtual table pointer: constructors and destructors write the one that is there already, which is no
+// access worth a race.
+RB_EXPORT void __tsan_vptr_update(void **vptr, void *value);
+RB_EXPORT void __tsan_vptr_update(void **vptr, void *value)
+{
+    if (__atomic_load_n(vptr, __ATOMIC_RELAXED) != value)
+        rb_access(vptr, sizeof(*vptr), RB_HOW_WRITE, RB_PC);
+}
+
+RB_EXPORT void __tsan_vptr_read(void **vptr);
+RB_EXPORT void __tsan_vptr_read(void **vptr)
+{
+    rb_access(vptr, sizeof(*vptr), RB_HOW_READ, RB_PC);
+}
+
+// Stacks are walked when they are needed (stack.c), so functions are told only to samplers that go by them.
+RB_EXPORT void __tsan_func_entry(void *caller);
+RB_EXPORT void __tsan_func_entry(void *caller)
+{
+    if (RB_UNLIKELY(rb_functions_wanted))
+        rb_sampling_enter((uintptr_t)caller, RB_PC);
+}
+
+RB_EXPORT void __tsan_func_exit(void);
+RB_EXPORT void __tsan_func_exit(void)
+{
+    if (RB_UNLIKELY(rb_functions_wanted))
+        rb_sampling_exit();
+}
+
+RB_EXPORT void __tsan_init(void);
+RB_EXPORT void __tsan_init(void)
+{
+    rb_init();
+}
+
+RB_EXPORT void __tsan_ignore_thread_begin(void);
+RB_EXPORT void __tsan_ignore_thread_begin(void)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    me->ignore_reads++;
+    me->ignore_writes++;
+    rb_leave(me);
+}
+
+RB_EXPORT void __tsan_ignore_thread_end(void);
+RB_EXPORT void __tsan_ignore_thread_end(void)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    me->ignore_reads -= me->ignore_reads > 0;
+    me->ignore_writes -= me->ignore_writes > 0;
+    rb_leave(me);
+}
