@@ -3,16 +3,52 @@ _railbird() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local engines="djit fasttrack st su so"
     local samplers="all none random: literace tl-fx g-ad g-fx rnd10 rnd25 ucp pacer: rpt: static:"
-    local words=
+    local keys="sampler= engine= budget= seed= memory= report= log_path= suppressions= exitcode= halt_on_error= stats=
+        record= stack_depth= watch="
+    local words= i
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -gt 1 ]; then
+        case $command in
+        cc | c++) # the compiler's arguments are files to us
+            compopt -o default
+            return
+            ;;
+        run) # behind the program's name everything is its own
+            for ((i = 2; i < COMP_CWORD; i++)); do
+                case ${COMP_WORDS[i]} in
+                -o) i=$((i + 1)) ;;
+                # bash takes "=" for a word of its own
+                = | -*) ;;
+                *)
+                    [ "${COMP_WORDS[i - 1]}" = = ] || [ "${COMP_WORDS[i - 2]}" = -o ] || {
+                        compopt -o default
+                        return
+                    }
+                    ;;
+                esac
+            done
+            ;;
+        esac
+    fi
     case $before in
     --engine | --engines) words=$engines ;;
     --sampler | --samplers) words=$samplers ;;
-    -o | --output | --races | --html) ;;
+    --format) words="text json sarif html" ;;
+    -o)
+        if [ "$command" = run ]; then
+            words=$keys
+            compopt -o nospace
+        fi
+        ;;
+    --output | --races | --html | --baseline | --suppressions | --debug-path) ;;
     *)
         if [ "$COMP_CWORD" -eq 1 ]; then
-            words="analyze compare trace --version --help"
+            words="cc c++ run report doctor analyze compare trace --version --help"
         elif [[ $word == -* ]]; then
             case $command in
+            run) words="-o --json --self-test --help" ;;
+            report) words="--format -o --baseline --suppressions --debug-path --json --help" ;;
+            doctor) words="--json --help" ;;
             analyze) words="--engine --sampler --seed --races --lenient --json --help" ;;
             compare) words="--engines --samplers --runs --seed --lenient --json --html --help" ;;
             trace) words="--json --lenient --from --count --output --events --threads --locks --variables --sync --race

@@ -13,8 +13,13 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *help;
 } commands[] = {
+    {"cc", cmd_cc, "the C compiler with instrumentation, and the runtime at link time"},
+    {"c++", cmd_cxx, "the same for C++"},
+    {"run", cmd_run, "runs an instrumented program, or one built with -fsanitize=thread"},
+    {"doctor", cmd_doctor, "says what works on this machine and what to change"},
     {"analyze", cmd_analyze, "one engine, one sampler on a trace"},
     {"compare", cmd_compare, "the same trace through many engines and samplers"},
+    {"report", cmd_report, "reports of many runs: symbolized, merged, as text, JSON, SARIF or HTML"},
     {"trace", cmd_trace, "looks at, converts, checks, generates traces"},
 };
 
@@ -28,8 +33,22 @@ static void help(FILE *out)
     fputs("\nExit status: 0 done, no race; 66 race found; 2 bad usage or input; 1 internal failure.\n", out);
 }
 
+// railbird-cc and railbird-c++ are links to railbird, for those who want a compiler in one word (CMake).
+static int run_by_own_name(int argc, char **argv)
+{
+    const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
+
+    if (!strcmp(name, "railbird-cc"))
+        return cmd_cc(argc, argv);
+    return strcmp(name, "railbird-c++") ? -1 : cmd_cxx(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
+    const int done = argc > 0 ? run_by_own_name(argc, argv) : -1;
+
+    if (done >= 0)
+        return done;
     if (argc < 2) {
         help(stderr);
         return RB_EXIT_USAGE;

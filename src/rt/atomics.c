@@ -198,10 +198,12 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
         rb_access_inside(s.me, (uintptr_t)a, size, RB_HOW_ATOMIC | (wrote ? RB_HOW_WRITE : RB_HOW_READ), pc);
     if (!s.object)
         return;
-    if (gives)
+    if (gives) {
         rb_sync_release_join(s.me, &s.object->main);
-    else if (wrote && fence_to_hand_out(s.me))
+        s.object->owner = RB_NO_SLOT; // several may have released: nobody's own
+    } else if (wrote && fence_to_hand_out(s.me)) {
         hand_out(s.me, s.object);
+    }
     if (!gets && RB_UNLIKELY(rb_fences_on))
         collect(s.me, s.object);
     if (gets || gives)
@@ -218,10 +220,15 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
         return;
     if (releases(order)) {
         rb_sync_release_store(s.me, &s.object->main);
+        s.object->owner = s.me->hb.slot;
         rb_record_sync(s.me, RB_STORE, (uintptr_t)a);
-    } else if (fence_to_hand_out(s.me)) {
-        hand_out(s.me, s.object);
+        return;
     }
+    // Another thread's relaxed store ends a release sequence; in C11 one's own continues it.
+    if (s.object->owner != s.me->hb.slot && s.object->owner != RB_NO_SLOT)
+        rb_sync_clear(s.me, &s.object->main);
+    if (fence_to_hand_out(s.me))
+        hand_out(s.me, s.object);
 }
 
 // Whether a relaxed operation has to be a step all the same.

@@ -1,167 +1,14 @@
-// The interpreter keeps one row: how to find the CFA, the return address and rbp. Other registers are read over.
-// Expressions are evaluated symbolically to `register + constant` or `*(register + constant) + constant`; the pc is
-// a constant here, so the expression of procedure linkage tables comes out as rsp + 8 or rsp + 16. Whatever is
-// more than that makes a row nobody can follow, and the rule STOP (or an rbp that is lost).
+// The interpreter keeps one row: how to find the CFA, the return address and rbp. Other registers are read
+// over. A row that a rule cannot express gives the rule STOP (or an rbp that is lost).
 //
-// Termination and bounds: every loop takes at least one byte from a reader, a reader never leaves its bytes, and
-// its end is sticky (`bad`). Arithmetic is unsigned: garbage wraps instead of being undefined.
+// Termination: every loop takes at least one byte from a reader, and readers end.
 #include "rt/cfi.h"
 
-#define REG_BP 6
-#define REG_SP 7
-#define REG_PC 16
-
-#define PE_OMIT     0xff
-#define PE_INDIRECT 0x80
-#define PE_FORMAT   0x0f
-#define PE_BASE     0x70
-
-enum { PE_ABSOLUTE = 0, PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_ALIGNED = 0x50 };
-enum { PE_ULEB = 1, PE_U2 = 2, PE_U4 = 3, PE_U8 = 4, PE_SLEB = 9, PE_S2 = 10, PE_S4 = 11, PE_S8 = 12 };
+#include "rt/cfi_place.h"
 
 #define MOST_REMEMBERED 8
-#define MOST_OPERANDS   8
 
-// ---- bytes ---------------------------------------------------------------------------------------------------
-
-struct reader {
-    const uint8_t *at, *end;
-    bool bad; // read past the end, or saw what cannot be
-};
-
-static size_t left(const struct reader *r)
-{
-    return (size_t)(r->end - r->at);
-}
-
-static uint64_t fail(struct reader *r)
-{
-    r->bad = true;
-    r->at = r->end;
-    return 0;
-}
-
-static uint64_t take(struct reader *r, unsigned bytes)
-{
-    uint64_t value = 0;
-
-    if (left(r) < bytes)
-        return fail(r);
-    for (unsigned i = 0; i < bytes; i++)
-        value |= (uint64_t)r->at[i] << 8 * i;
-    r->at += bytes;
-    return value;
-}
-
-static uint64_t take_signed(struct reader *r, unsigned bytes)
-{
-    const unsigned unused = 64 - 8 * bytes;
-
-    return (uint64_t)((int64_t)(take(r, bytes) << unused) >> unused);
-}
-
-static uint64_t leb(struct reader *r, bool is_signed)
-{
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-
-    do {
-        if (r->at == r->end || shift > 63)
-            return fail(r);
-        byte = *r->at++;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-    } while (byte & 0x80);
-    if (is_signed && shift < 64 && byte & 0x40)
-        value |= ~UINT64_C(0) << shift;
-    return value;
-}
-
-static void skip(struct reader *r, uint64_t bytes)
-{
-    if (bytes > left(r))
-        fail(r);
-    else
-        r->at += bytes;
-}
-
-// The next `bytes` bytes as a reader of their own.
-static struct reader part(struct reader *r, uint64_t bytes)
-{
-    struct reader p = {r->at, r->at, false};
-
-    skip(r, bytes);
-    if (r->bad)
-        p.bad = true;
-    else
-        p.end = r->at;
-    return p;
-}
-
-// An encoded pointer. Relative to text or function start, and indirect, are never used for what we read.
-static uintptr_t pointer(struct reader *r, uint8_t encoding, uintptr_t data)
-{
-    const uintptr_t here = (uintptr_t)r->at;
-    uint64_t value;
-
-    if (encoding == PE_ALIGNED) {
-        skip(r, -here & 7);
-        return take(r, 8);
-    }
-    switch (encoding & PE_FORMAT) {
-    case PE_ABSOLUTE:
-    case PE_U8:
-    case PE_S8:
-        value = take(r, 8);
-        break;
-    case PE_ULEB:
-        value = leb(r, false);
-        break;
-    case PE_SLEB:
-        value = leb(r, true);
-        break;
-    case PE_U2:
-        value = take(r, 2);
-        break;
-    case PE_U4:
-        value = take(r, 4);
-        break;
-    case PE_S2:
-        value = take_signed(r, 2);
-        break;
-    case PE_S4:
-        value = take_signed(r, 4);
-        break;
-    default:
-        return fail(r);
-    }
-    if (encoding & PE_INDIRECT)
-        return fail(r);
-    if (value == 0) // "none" in every encoding
-        return 0;
-    switch (encoding & PE_BASE) {
-    case PE_ABSOLUTE:
-        return value;
-    case PE_PCREL:
-        return here + value;
-    case PE_DATAREL:
-        return data ? data + value : fail(r);
-    default:
-        return fail(r);
-    }
-}
-
-// ---- places --------------------------------------------------------------------------------------------------
-
-enum base { BASE_NONE, BASE_SP, BASE_BP, BASE_CFA };
-
-// base + at, or *(base + at) + add
-struct place {
-    enum base base;
-    bool loaded, known;
-    uint64_t at, add;
-};
+// ---- rows ----
 
 enum where_kind { WHERE_UNSET, WHERE_SAME, WHERE_UNDEFINED, WHERE_AT, WHERE_OTHER };
 
@@ -175,148 +22,7 @@ struct row {
     struct where bp, pc;
 };
 
-static struct place constant(uint64_t value)
-{
-    return (struct place){.known = true, .at = value};
-}
-
-static struct place register_plus(uint64_t reg, uint64_t offset, uintptr_t pc)
-{
-    struct place p = constant(offset);
-
-    if (reg == REG_SP)
-        p.base = BASE_SP;
-    else if (reg == REG_BP)
-        p.base = BASE_BP;
-    else if (reg == REG_PC)
-        p.at += pc;
-    else
-        p.known = false;
-    return p;
-}
-
-static void add_to(struct place *p, uint64_t value)
-{
-    if (p->loaded)
-        p->add += value;
-    else
-        p->at += value;
-}
-
-static bool is_constant(const struct place *p)
-{
-    return p->base == BASE_NONE && !p->loaded;
-}
-
-enum {
-    OP_DEREF = 0x06,
-    OP_CONST1U = 0x08, // 1u 1s 2u 2s 4u 4s 8u 8s
-    OP_CONST8S = 0x0f,
-    OP_CONSTU = 0x10,
-    OP_CONSTS = 0x11,
-    OP_AND = 0x1a,
-    OP_MINUS = 0x1c,
-    OP_OR = 0x21,
-    OP_PLUS = 0x22,
-    OP_PLUS_UCONST = 0x23,
-    OP_SHL = 0x24,
-    OP_GE = 0x2a,
-    OP_LIT0 = 0x30, // to 0x4f
-    OP_BREG0 = 0x70,
-    OP_BREG31 = 0x8f,
-    OP_BREGX = 0x92,
-    OP_NOP = 0x96,
-};
-
-// left op right; only sums may have a base.
-static bool binary(uint8_t op, struct place *a, const struct place *b)
-{
-    if (op == OP_PLUS && is_constant(a)) {
-        const uint64_t value = a->at;
-        *a = *b;
-        add_to(a, value);
-        return true;
-    }
-    if (!is_constant(b))
-        return false;
-    if (op == OP_PLUS || op == OP_MINUS) {
-        add_to(a, op == OP_PLUS ? b->at : -b->at);
-        return true;
-    }
-    if (!is_constant(a))
-        return false;
-    switch (op) {
-    case OP_AND:
-        a->at &= b->at;
-        return true;
-    case OP_OR:
-        a->at |= b->at;
-        return true;
-    case OP_SHL:
-        a->at = b->at < 64 ? a->at << b->at : 0;
-        return true;
-    case OP_GE:
-        a->at = (int64_t)a->at >= (int64_t)b->at;
-        return true;
-    default:
-        return false;
-    }
-}
-
-// Evaluates an expression; .known is false if it is more than a place can say.
-static struct place evaluate(struct reader *e, bool with_cfa, uintptr_t pc)
-{
-    static const struct place unknown;
-    struct place stack[MOST_OPERANDS];
-    unsigned depth = 0;
-
-    if (with_cfa)
-        stack[depth++] = (struct place){.base = BASE_CFA, .known = true};
-    while (e->at < e->end) {
-        const uint8_t op = (uint8_t)take(e, 1);
-        if (op == OP_NOP)
-            continue;
-        if (op == OP_DEREF || op == OP_PLUS_UCONST) { // one operand
-            if (depth < 1)
-                return unknown;
-            struct place *top = &stack[depth - 1];
-            if (op == OP_PLUS_UCONST)
-                add_to(top, leb(e, false));
-            else if (top->loaded || top->base == BASE_NONE)
-                return unknown;
-            else
-                top->loaded = true;
-        } else if (op == OP_AND || op == OP_MINUS || op == OP_OR || op == OP_PLUS || op == OP_SHL ||
-                   op == OP_GE) { // two
-            if (depth < 2 || !binary(op, &stack[depth - 2], &stack[depth - 1]))
-                return unknown;
-            depth--;
-        } else { // none
-            struct place value;
-            if (op >= OP_LIT0 && op < OP_LIT0 + 32) {
-                value = constant(op - OP_LIT0);
-            } else if (op >= OP_BREG0 && op <= OP_BREG31) {
-                value = register_plus(op - OP_BREG0, leb(e, true), pc);
-            } else if (op == OP_BREGX) {
-                const uint64_t reg = leb(e, false);
-                value = register_plus(reg, leb(e, true), pc);
-            } else if (op >= OP_CONST1U && op <= OP_CONST8S) {
-                const unsigned bytes = 1u << (op - OP_CONST1U) / 2;
-                value = constant(op % 2 ? take_signed(e, bytes) : take(e, bytes));
-            } else if (op == OP_CONSTU || op == OP_CONSTS) {
-                value = constant(leb(e, op == OP_CONSTS));
-            } else {
-                return unknown;
-            }
-            if (!value.known || depth == MOST_OPERANDS)
-                return unknown;
-            stack[depth++] = value;
-        }
-    }
-    return e->bad || depth == 0 ? unknown : stack[depth - 1];
-}
-
-// ---- entries -------------------------------------------------------------------------------------------------
+// ---- entries ----
 
 // A common information entry (CIE): what many entries (FDE) share.
 struct common {
@@ -399,7 +105,7 @@ static bool read_common(struct reader *r, struct common *c)
     return c->pc_register == REG_PC;
 }
 
-// ---- the program ---------------------------------------------------------------------------------------------
+// ---- the program ----
 
 enum {
     CFA_NOP = 0x00,
@@ -515,7 +221,7 @@ static bool register_instruction(struct machine *m, struct reader *r, uint8_t op
         return true;
     case CFA_EXPRESSION: {
         struct reader e = part(r, leb(r, false));
-        const struct place place = evaluate(&e, true, m->pc);
+        const struct place place = rb_cfi_evaluate(&e, true, m->pc);
         set(m, reg, (struct where){place.known && !place.loaded ? WHERE_AT : WHERE_OTHER, place});
         return true;
     }
@@ -547,7 +253,7 @@ static bool cfa_instruction(struct machine *m, struct reader *r, uint8_t op)
         return true;
     case CFA_DEF_CFA_EXPRESSION: {
         struct reader e = part(r, leb(r, false));
-        m->row.cfa = evaluate(&e, false, m->pc);
+        m->row.cfa = rb_cfi_evaluate(&e, false, m->pc);
         return true;
     }
     default:
@@ -630,7 +336,7 @@ static bool run(struct machine *m, struct reader r)
     return true;
 }
 
-// ---- from row to rule ----------------------------------------------------------------------------------------
+// ---- from row to rule ----
 
 static bool in_range(uint64_t value, int64_t low, int64_t high)
 {
@@ -648,7 +354,8 @@ static enum rb_rule_kind kind_of(const struct row *row, bool signal)
 
     if (row->pc.kind == WHERE_UNDEFINED)
         return RB_RULE_OUTERMOST;
-    if (!cfa->known || (cfa->base != BASE_SP && cfa->base != BASE_BP) || !in_range(cfa->at, INT32_MIN, INT32_MAX))
+    if (!cfa->known || (cfa->base != BASE_SP && cfa->base != BASE_BP) ||
+        !in_range(cfa->at, INT32_MIN, INT32_MAX))
         return RB_RULE_STOP;
     if (signal) {
         const bool ucontext = cfa->base == BASE_SP && cfa->loaded && cfa->add == 0 &&
@@ -694,7 +401,7 @@ static uint64_t rule_of(const struct row *row, bool signal)
     return rb_rule_pack(&rule);
 }
 
-// ---- finding -------------------------------------------------------------------------------------------------
+// ---- finding ----
 
 static bool inside(struct rb_cfi_bytes bytes, uintptr_t address)
 {

@@ -1,6 +1,6 @@
-// Call frame information (.eh_frame, .eh_frame_hdr; LSB 5 chapter 10, DWARF 4 section 6.4): from bytes and a pc to
-// a rule. Pure: no state, no system, no memory but the bytes given, whatever they contain. Bytes are trusted
-// for nothing but being readable from `lo` to `hi`.
+// Call frame information (.eh_frame, .eh_frame_hdr; LSB 5 chapter 10, DWARF 4 section 6.4): from bytes and a
+// pc to a rule. Pure: no state, no system, no memory but the bytes given, whatever they contain. Bytes are
+// trusted for nothing but being readable from `lo` to `hi`.
 #ifndef RB_RT_CFI_H
 #define RB_RT_CFI_H
 

@@ -80,7 +80,7 @@ static void *allocated(void *block, size_t size, uintptr_t pc)
     struct rb_self *me = block ? rb_enter() : NULL;
 
     if (me) {
-        rb_memory_new(me, (uintptr_t)block, size);
+        rb_memory_new(me, (uintptr_t)block, RB_REAL(malloc_usable_size)(block)); // as much as free will write
         block_new(me, (uintptr_t)block, size, pc);
         rb_leave(me);
     }

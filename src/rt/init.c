@@ -134,6 +134,8 @@ void rb_init_after_fork(void)
 {
     if (!rb_process.on)
         return;
+    rb_process.on = false; // what follows unmaps the very states that interceptors look at
+    rb_self_tls = NULL;
     rb_threads_reset_after_fork();
     rb_arena_destroy(&rb_process.arena);
     rb_process.arena.limit = rb_options.memory / 16 * 5;
@@ -146,6 +148,7 @@ void rb_init_after_fork(void)
     rb_heap_reset_after_fork();
     rb_races_reset_after_fork();
     rb_record_stop_after_fork();
+    rb_process.on = true;
 }
 
 int rb_finish(int status)

@@ -1,12 +1,13 @@
 // Walks of a thread's own stack that remember the last one (docs/stacks.md, "Why remembering is exact").
 //
-// Invariant of struct rb_walk, between captures: frame[0..frames) is what a walk from the innermost of them would
-// see, as long as the words in word[] have not changed and frame[].at.bp is right where needs_bp says so.
-// More is true: the same holds for each frame k and the words before frame[k].words. So a new walk may stop
-// at the first frame that it has in common with the last one, if those words are unchanged.
+// Invariant of struct rb_walk, between captures: frame[0..frames) is what a walk from the innermost of them
+// would see, as long as the words in word[] have not changed and frame[].at.bp is right where needs_bp says
+// so. More is true: the same holds for each frame k and the words before frame[k].words. So a new walk may
+// stop at the first frame that it has in common with the last one, if those words are unchanged.
 //
-// A signal handler that captures on top of an interrupted capture finds `busy` and gets a stack of one frame. If
-// it leaves by siglongjmp instead of returning, `busy` stays; the next capture from further out takes over.
+// A signal handler that captures on top of an interrupted capture finds `busy` and gets a stack of one frame.
+// If it leaves by siglongjmp instead of returning, `busy` stays; the next capture from further out takes
+// over.
 #include "rt/stack.h"
 
 #include "rt/stack_tree.h"
@@ -16,8 +17,7 @@
 // What one walk found: the first `kept` frames are the last walk's, frame[from..RB_WALK_FRAMES) are new.
 struct found {
     unsigned kept, from;
-    bool cut;                     // ended for want of room
-    struct rb_unwind_reads ended; // else: what the outermost frame's last, vain step read
+    bool cut; // ended for want of room
 };
 
 // How many of the first `frames` frames still stand: all words they depend on are as they were.
@@ -38,17 +38,38 @@ static unsigned standing(const struct rb_walk *w, unsigned frames)
 
 RB_INLINE bool same_frame(const struct rb_walk_frame *known, const struct rb_unwind_frame *f)
 {
-    return known->at.sp == f->sp && known->at.pc == f->pc && (!(known->flags & RB_WALK_NEEDS_BP) || known->at.bp == f->bp);
+    return known->at.sp == f->sp && known->at.pc == f->pc && (!known->needs_bp || known->at.bp == f->bp);
+}
+
+// Word by word: joined into vectors, as compilers like to, the next reader of one word would wait for the
+// write.
+RB_INLINE void put_frame(struct rb_walk_frame *frame, struct rb_unwind_frame f, uint64_t rule)
+{
+    __atomic_store_n(&frame->at.pc, f.pc, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->at.sp, f.sp, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->at.bp, f.bp, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->rule, rule, __ATOMIC_RELAXED);
+}
+
+RB_INLINE struct rb_unwind_frame get_frame(const struct rb_walk_frame *frame)
+{
+    struct rb_unwind_frame f;
+
+    f.pc = __atomic_load_n(&frame->at.pc, __ATOMIC_RELAXED);
+    f.sp = __atomic_load_n(&frame->at.sp, __ATOMIC_RELAXED);
+    f.bp = __atomic_load_n(&frame->at.bp, __ATOMIC_RELAXED);
+    return f;
 }
 
 // From f outwards, until there is a frame in common with the last walk, or no frame, or `most` new ones. New
-// frames fill the array from its end; they may cover what was the inner part of the last walk.
+// frames fill the array from its end. They may cover what was the inner part of the last walk; f is beyond
+// them, so they are not taken for it.
 static void walk(struct rb_walk *w, struct rb_unwind_frame f, const struct rb_unwind_bounds *b, unsigned most,
                  struct found *out)
 {
-    unsigned known = w->frames, from = RB_WALK_FRAMES;
+    unsigned known = w->frames;
+    struct rb_walk_frame *frame = w->frame + RB_WALK_FRAMES, *const last = frame - most;
     bool checked = false, cut = false;
-    struct rb_unwind_reads reads = {.used_bp = false};
 
     for (;;) {
         while (known > 0 && w->frame[known - 1].at.sp < f.sp)
@@ -61,91 +82,66 @@ static void walk(struct rb_walk *w, struct rb_unwind_frame f, const struct rb_un
             known = good;
         }
         const uint64_t rule = rb_unwind_rule(f.pc);
-        cut = RB_WALK_FRAMES - from >= most;
-        if (cut || (rb_rule_kind(rule) == RB_RULE_NOWHERE && from < RB_WALK_FRAMES)) {
+        cut = frame == last;
+        if (RB_UNLIKELY(cut ||
+                        (rb_rule_kind(rule) == RB_RULE_NOWHERE && frame < w->frame + RB_WALK_FRAMES))) {
             known = 0;
             break;
         }
-        struct rb_walk_frame *frame = &w->frame[--from];
-        if (known > from)
-            known = from;
-        frame->at.pc = f.pc;
-        frame->at.sp = f.sp;
-        frame->at.bp = f.bp;
-        const bool more = rb_unwind_step(&f, rule, b, &reads);
-        frame->bp_at = reads.bp.at;
-        frame->cfa_at = reads.cfa.at;
-        frame->cfa_add = (uint8_t)(rb_rule_add(rule) / sizeof(uintptr_t));
-        frame->flags = (uint8_t)((reads.used_bp ? RB_WALK_USED_BP : 0) | (reads.kept_bp ? RB_WALK_KEPT_BP : 0) |
-                                 (reads.cfa.at ? RB_WALK_LOADED_CFA : 0) |
-                                 (rb_rule_kind(rule) == RB_RULE_SIGNAL ? RB_WALK_INTERRUPTED : 0));
-        if (!more) {
+        put_frame(--frame, f, rule);
+        if (!rb_unwind_step(&f, rule, b)) {
             known = 0;
             break;
         }
     }
     out->kept = known;
-    out->from = from;
+    out->from = (unsigned)(frame - w->frame);
     out->cut = cut;
-    out->ended = reads;
 }
 
 RB_INLINE unsigned depend(struct rb_walk *w, unsigned words, uintptr_t at, uintptr_t value)
 {
-    w->word[words].at = at;
-    w->word[words].value = value;
+    __atomic_store_n(&w->word[words].at, at, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->word[words].value, value, __ATOMIC_RELAXED);
     return words + 1;
 }
 
-// The outermost frame that there is to see: it depends on what its last step read in vain.
-static unsigned end_walk(struct rb_walk *w, const struct found *out)
+// The words that the step from `frame` to `outer` read, and whether it used the frame's bp; without `outer`,
+// those that a step outwards read in vain.
+static unsigned depend_on_step(struct rb_walk *w, struct rb_walk_frame *frame,
+                               const struct rb_walk_frame *outer, const struct rb_unwind_bounds *b,
+                               unsigned words)
 {
-    struct rb_walk_frame *frame = &w->frame[0];
-    unsigned words = 0;
+    struct rb_unwind_reads reads;
 
-    if (out->cut) {
-        frame->flags = 0;
-        return 0;
-    }
-    frame->flags |= frame->flags & RB_WALK_USED_BP ? RB_WALK_NEEDS_BP : 0;
-    if (out->ended.cfa.at)
-        words = depend(w, words, out->ended.cfa.at, out->ended.cfa.value);
-    if (out->ended.pc.at)
-        words = depend(w, words, out->ended.pc.at, out->ended.pc.value);
+    rb_unwind_reads(&frame->at, frame->rule, b, &reads);
+    if (reads.cfa_at)
+        words = depend(w, words, reads.cfa_at, rb_unwind_load(reads.cfa_at));
+    if (reads.pc_at)
+        words = depend(w, words, reads.pc_at, rb_unwind_load(reads.pc_at));
+    if (outer && outer->needs_bp && reads.bp_at)
+        words = depend(w, words, reads.bp_at, outer->at.bp);
     return words;
 }
 
-// Puts the new frames behind the ones that were kept, with the words that they depend on. Fields are moved in the
-// sizes they were just written in, or the processor waits for the writes.
-static void remember(struct rb_walk *w, const struct found *out)
+// Puts the new frames behind the ones that were kept, with the words that they depend on.
+static void remember(struct rb_walk *w, const struct found *out, const struct rb_unwind_bounds *b)
 {
     unsigned n = out->kept, words = n ? w->frame[n - 1].words : 0;
     const struct rb_walk_frame *outer = n ? &w->frame[n - 1] : NULL;
 
     for (unsigned from = out->from; from < RB_WALK_FRAMES; from++, n++) {
-        const struct rb_walk_frame *new = &w->frame[from];
+        const struct rb_walk_frame *found = &w->frame[from];
         struct rb_walk_frame *frame = &w->frame[n];
-        uint8_t flags = new->flags;
-        frame->at.pc = __atomic_load_n(&new->at.pc, __ATOMIC_RELAXED);
-        frame->at.sp = __atomic_load_n(&new->at.sp, __ATOMIC_RELAXED);
-        frame->at.bp = __atomic_load_n(&new->at.bp, __ATOMIC_RELAXED);
-        frame->flags = flags;
-        if (RB_UNLIKELY(!outer)) {
-            words = end_walk(w, out);
-        } else {
-            uintptr_t pc_at = outer->at.sp - 8;
-            const bool needed = outer->flags & RB_WALK_NEEDS_BP;
-            if (RB_UNLIKELY(flags & RB_WALK_LOADED_CFA)) {
-                words = depend(w, words, new->cfa_at, outer->at.sp - new->cfa_add * sizeof(uintptr_t));
-                if (flags & RB_WALK_INTERRUPTED)
-                    pc_at = new->cfa_at + RB_SIGNAL_PC;
-            }
-            words = depend(w, words, pc_at, outer->at.pc - (flags & RB_WALK_INTERRUPTED ? 1 : 0));
-            if (needed && new->bp_at)
-                words = depend(w, words, new->bp_at, outer->at.bp);
-            if (flags & RB_WALK_USED_BP || (flags & RB_WALK_KEPT_BP && needed))
-                frame->flags = flags | RB_WALK_NEEDS_BP;
-        }
+        const uint64_t rule = found->rule;
+        put_frame(frame, get_frame(found), rule);
+        frame->needs_bp = rb_unwind_uses_bp(rule);
+        if (RB_LIKELY(outer && !outer->needs_bp && rb_rule_is_plain(rule)))
+            words = depend(w, words, outer->at.sp - 8, outer->at.pc);
+        else if (outer || !out->cut)
+            words = depend_on_step(w, frame, outer, b, words);
+        if (outer && outer->needs_bp && rb_rule_keeps_bp(rule))
+            frame->needs_bp = true;
         frame->words = (uint16_t)words;
         outer = frame;
     }
@@ -163,8 +159,8 @@ static int find_hook(const struct rb_walk *w, uintptr_t hook_pc)
     return -1;
 }
 
-// Nodes for the frames from `first` to `hook`; those of the first `kept` frames still hold if their stacks begin
-// at the same frame.
+// Nodes for the frames from `first` to `hook`; those of the first `kept` frames still hold if their stacks
+// begin at the same frame.
 static rb_stack name_frames(struct rb_walk *w, unsigned first, unsigned hook, unsigned kept)
 {
     unsigned named = w->first == first ? w->named : first;
@@ -214,12 +210,13 @@ static RB_NOINLINE rb_stack capture(struct rb_walk *w, const struct rb_unwind_fr
         w->frames = w->named = 0;
     w->last = 0;
     walk(w, *top, b, most, &out);
-    remember(w, &out);
+    remember(w, &out, b);
     hook = find_hook(w, hook_pc);
-    if (w->cut && out.kept && hook + 1 < (int)depth) { // too little is left of what was cut: again, from nothing
+    if (w->cut && out.kept &&
+        hook + 1 < (int)depth) { // too little is left of what was cut: again, from nothing
         w->frames = 0;
         walk(w, *top, b, most, &out);
-        remember(w, &out);
+        remember(w, &out, b);
         hook = find_hook(w, hook_pc);
     }
     w->generation = generation;
@@ -233,25 +230,61 @@ static RB_NOINLINE rb_stack capture(struct rb_walk *w, const struct rb_unwind_fr
     if (!s)
         return full(hook_pc);
     w->hook_pc = hook_pc;
+    w->hook = (uint16_t)hook;
+    w->hook_word = RB_WALK_NO_WORD;
+    if (inner < w->frames && w->word[w->frame[hook].words].at == w->frame[hook].at.sp - 8)
+        w->hook_word = w->frame[hook].words; // the first that the next frame depends on
     w->depth = depth;
     return w->last = s;
 }
 
-// The same capture as the last one?
-RB_INLINE bool unchanged(const struct rb_walk *w, const struct rb_unwind_frame *top, uintptr_t hi,
+// Are all frames of the last capture still there, but perhaps for the pc in the hook's frame?
+RB_INLINE bool unchanged(struct rb_walk *w, const struct rb_unwind_frame *top, uintptr_t hi,
                          uintptr_t hook_pc, unsigned depth)
 {
-    if (w->last == 0 || w->hook_pc != hook_pc || w->depth != depth || w->hi != hi ||
-        w->generation != rb_unwind_generation())
+    if (w->last == 0 || w->depth != depth || w->hi != hi || w->generation != rb_unwind_generation())
         return false;
     const struct rb_walk_frame *innermost = &w->frame[w->frames - 1];
     if (!same_frame(innermost, top))
         return false;
-    const struct rb_unwind_word *word = w->word, *end = word + innermost->words;
+    if (w->hook_word != RB_WALK_NO_WORD)
+        w->word[w->hook_word].value = hook_pc; // which is what must be there
+    else if (w->hook_pc != hook_pc)
+        return false;
+    const struct rb_walk_word *word = w->word, *end = word + innermost->words;
     uintptr_t changed = 0;
     for (; word < end; word++)
         changed |= rb_unwind_load(word->at) ^ word->value;
-    return changed == 0;
+    if (RB_LIKELY(changed == 0))
+        return true;
+    if (w->hook_word != RB_WALK_NO_WORD)
+        w->word[w->hook_word].value = w->hook_pc;
+    return false;
+}
+
+// Another access of the same call: the hook's frame differs in its pc alone. If the rules agree, too, a walk
+// would go on as the last one did. 0 if that is not so, or the tree is full.
+RB_INLINE rb_stack other_site(struct rb_walk *w, uintptr_t hook_pc)
+{
+    struct rb_walk_frame *frame = &w->frame[w->hook];
+
+    if (RB_LIKELY(rb_unwind_rule(hook_pc) == frame->rule)) {
+        const rb_stack s = rb_stack_child(w->hook > w->first ? frame[-1].node : 0, hook_pc);
+        if (RB_LIKELY(s)) {
+            frame->at.pc = w->hook_pc = hook_pc;
+            return frame->node = w->last = s;
+        }
+    }
+    w->word[w->hook_word].value = w->hook_pc;
+    return 0;
+}
+
+RB_INLINE rb_stack fast(struct rb_walk *w, const struct rb_unwind_frame *top, uintptr_t hi, uintptr_t hook_pc,
+                        unsigned depth)
+{
+    if (!unchanged(w, top, hi, hook_pc, depth))
+        return 0;
+    return RB_LIKELY(w->hook_pc == hook_pc) ? w->last : other_site(w, hook_pc);
 }
 
 // Nobody else is at work on w: an interrupted capture is not, if its frame is gone.
@@ -289,8 +322,9 @@ RB_INLINE rb_stack stack_of(struct rb_walk *w, const struct rb_unwind_frame *top
 {
     if (RB_UNLIKELY(!enter(w, top->sp)))
         return alone(hook_pc);
-    const rb_stack s =
-        RB_LIKELY(unchanged(w, top, b->hi, hook_pc, depth)) ? w->last : capture(w, top, b, hook_pc, depth);
+    rb_stack s = fast(w, top, b->hi, hook_pc, depth);
+    if (RB_UNLIKELY(!s))
+        s = capture(w, top, b, hook_pc, depth);
     return RB_LIKELY(leave(w, top->sp)) ? s : alone(hook_pc);
 }
 
@@ -300,22 +334,24 @@ RB_INLINE unsigned within_limits(unsigned depth)
 }
 
 // The frame address makes the compiler set up a frame: saved rbp and return address are at its two words.
-// On a stack that is not the thread's (a signal stack, a coroutine) only the page that we are on is sure to be
-// there.
+// On a stack that is not the thread's (a signal stack, a coroutine) only the page that we are on is sure to
+// be there.
 RB_NOINLINE rb_stack rb_stack_here(struct rb_walk *w, uintptr_t hook_pc, unsigned depth)
 {
     const uintptr_t *here = __builtin_frame_address(0);
     const struct rb_unwind_frame caller = {here[1], (uintptr_t)(here + 2), here[0]};
     const bool known = caller.sp >= w->stack_lo && caller.sp < w->stack_hi;
-    const struct rb_unwind_bounds bounds = {caller.sp, known ? w->stack_hi : ((caller.sp - 1) | (PAGE - 1)) + 1};
+    const struct rb_unwind_bounds bounds = {caller.sp,
+                                            known ? w->stack_hi : ((caller.sp - 1) | (PAGE - 1)) + 1};
 
     return stack_of(w, &caller, &bounds, hook_pc, within_limits(depth));
 }
 
 rb_stack rb_stack_from(struct rb_walk *w, const struct rb_unwind_frame *top, unsigned depth)
 {
-    const bool known = top->sp >= w->stack_lo && top->sp < w->stack_hi;
-    const struct rb_unwind_bounds bounds = {known ? w->stack_lo : top->sp, known ? w->stack_hi : top->sp};
+    const struct rb_unwind_bounds bounds = {w->stack_lo, w->stack_hi};
 
+    if (top->sp < w->stack_lo || top->sp >= w->stack_hi)
+        return alone(top->pc);
     return stack_of(w, top, &bounds, top->pc, within_limits(depth));
 }

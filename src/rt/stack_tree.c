@@ -1,10 +1,11 @@
-// One mapping: an array of nodes, numbered from 1 in the order they come, and a hash table of the first node of
-// each chain.
+// One mapping: an array of nodes, numbered from 1 in the order they come, and a hash table of the first node
+// of each chain.
 //
 // Invariant: a node is in one chain, once, and its parent has a smaller number. A node is filled in before a
-// compare-and-swap of its chain's head makes it visible. Whoever loses that race looks through what came before
-// its next try, so no {parent, pc} is in a chain twice; if the other made the same node, the loser's own is
-// wasted, 16 bytes. Nobody waits for anybody: a signal handler may intern on top of an interrupted insertion.
+// compare-and-swap of its chain's head makes it visible. Whoever loses that race looks through what came
+// before its next try, so no {parent, pc} is in a chain twice; if the other made the same node, the loser's
+// own is wasted, 16 bytes. Nobody waits for anybody: a signal handler may intern on top of an interrupted
+// insertion.
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -49,7 +50,8 @@ int rb_stack_init(size_t bytes)
         chains_log2++;
     const size_t chains_bytes = (size_t)4 << chains_log2;
     const size_t room = (bytes - chains_bytes) / sizeof(struct node);
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
         const int error = errno;
         errno = before;

@@ -1,5 +1,7 @@
 #include "rt/sync.h"
 
+#include <errno.h>
+
 #include "rt/record.h"
 
 void rb_lost_edge(struct rb_self *me)
@@ -70,6 +72,13 @@ void rb_on_lock(struct rb_self *me, uintptr_t object)
     o->owner = me->hb.slot;
     rb_record_sync(me, RB_ACQUIRE, object);
     rb_object_unlock(o);
+}
+
+void rb_on_robust_lock(struct rb_self *me, uintptr_t object, int result)
+{
+    if (RB_UNLIKELY(result == EOWNERDEAD)) // ordered after the end of a thread that is not known any more
+        rb_lost_edge(me);
+    rb_on_lock(me, object);
 }
 
 void rb_on_unlock(struct rb_self *me, uintptr_t object)

@@ -12,6 +12,8 @@
 #include "rt/objects.h"
 
 RB_HIDDEN void rb_on_lock(struct rb_self *me, uintptr_t object);
+// The same after pthread's lock functions: their result says if the last owner died with it.
+RB_HIDDEN void rb_on_robust_lock(struct rb_self *me, uintptr_t object, int result);
 RB_HIDDEN void rb_on_unlock(struct rb_self *me, uintptr_t object);
 RB_HIDDEN void rb_on_read_lock(struct rb_self *me, uintptr_t object);
 RB_HIDDEN void rb_on_read_unlock(struct rb_self *me, uintptr_t object);

@@ -111,21 +111,38 @@ void rb_tool_keep(const char *record, size_t bytes)
 
 // ---- the process ----------------------------------------------------------------------------------------------
 
+// Two processes: exec turns any child into one whose end is announced to the program, so the tool is a child of
+// a process in the middle that never execs. Made without an exit signal, that one ends unnoticed.
 struct launch {
     const char *path;
     char *const *arguments;
     char *const *environment;
     int input;
+    char *stack;       // of the tool until it execs
+    volatile int tool; // its process
 };
 
-// In the child, which shares our memory until it execs: system calls alone.
-static int in_child(void *given)
+// In the tool's process, which shares our memory until it execs: system calls alone.
+static int in_tool(void *given)
 {
     const struct launch *l = given;
 
     syscall(SYS_dup3, l->input, 0, 0);
     syscall(SYS_execve, l->path, l->arguments, l->environment);
     syscall(SYS_exit, 127);
+    return 127;
+}
+
+// In the process in the middle, which shares our memory all the time.
+static int in_middle(void *given)
+{
+    struct launch *l = given;
+    int status = 0;
+
+    l->tool = clone(in_tool, l->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, l);
+    if (l->tool < 0 || syscall(SYS_wait4, l->tool, &status, 0, NULL) != l->tool || !WIFEXITED(status))
+        syscall(SYS_exit, 127);
+    syscall(SYS_exit, WEXITSTATUS(status));
     return 127;
 }
 
@@ -163,22 +180,21 @@ static const char *tool_path(void)
 }
 
 // Waits for the tool, but not for ever: a program must never hang for a report.
-static int wait_for(pid_t child)
+static int wait_for(pid_t middle, const struct launch *l)
 {
     const struct timespec ms = {0, 1000000};
     int status = -1;
 
-    for (unsigned waited = 0; waited < PATIENCE_MS; waited++) {
-        const long r = syscall(SYS_wait4, child, &status, WNOHANG | __WCLONE, NULL);
-        if (r == child)
+    for (unsigned waited = 0;; waited++) {
+        const long r = syscall(SYS_wait4, middle, &status, WNOHANG | __WCLONE, NULL);
+        if (r == middle)
             return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         if (r < 0 && errno != EINTR)
             return -1;
+        if (waited == PATIENCE_MS && l->tool > 0)
+            syscall(SYS_kill, l->tool, SIGKILL); // and the one in the middle ends by itself
         syscall(SYS_nanosleep, &ms, NULL); // not libc's, where a cancelled thread would end
     }
-    syscall(SYS_kill, child, SIGKILL);
-    syscall(SYS_wait4, child, &status, __WCLONE, NULL);
-    return -1;
 }
 
 static int memory_file(const char *record, size_t bytes)
@@ -212,22 +228,23 @@ static enum rb_tool_answer run_tool(const char *path, const char *record, size_t
         arguments[n++] = "--suppressions";
         arguments[n++] = rb_options.suppressions;
     }
-    struct launch l = {path, (char *const *)(uintptr_t)arguments, environment, memory_file(record, bytes)};
+    struct launch l = {path, (char *const *)(uintptr_t)arguments, environment, memory_file(record, bytes),
+                       stack + STACK_BYTES, 0};
     if (l.input < 0)
         return RB_TOOL_MISSING;
     sigfillset(&all);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8); // the child must not run a handler of ours
-    const int child = clone(in_child, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, &l);
+    const int middle = clone(in_middle, stack + 2 * STACK_BYTES, CLONE_VM, &l);
+    const int status = middle < 0 ? -1 : wait_for(middle, &l);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
     syscall(SYS_close, l.input);
-    const int status = child < 0 ? -1 : wait_for(child);
     return status == 0 ? RB_TOOL_REPORTED : status == 3 ? RB_TOOL_SUPPRESSED : RB_TOOL_MISSING;
 }
 
 enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)
 {
     const char *path = tool_path();
-    const size_t room = STACK_BYTES + MOST_ENV * sizeof(char *);
+    const size_t room = 2 * STACK_BYTES + MOST_ENV * sizeof(char *);
     enum rb_tool_answer answer;
 
     if (!path)
@@ -237,8 +254,8 @@ enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)
     char *map = (char *)syscall(SYS_mmap, NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if ((uintptr_t)map > (uintptr_t)-4096)
         return RB_TOOL_MISSING;
-    clean_environment((char **)(void *)(map + STACK_BYTES));
-    answer = run_tool(path, record, bytes, (char **)(void *)(map + STACK_BYTES), map);
+    clean_environment((char **)(void *)(map + 2 * STACK_BYTES));
+    answer = run_tool(path, record, bytes, (char **)(void *)(map + 2 * STACK_BYTES), map);
     syscall(SYS_munmap, map, room);
     return answer;
 }

@@ -2,8 +2,9 @@
 //
 // The C library finds the object (_dl_find_object: no lock, safe in signal handlers, glibc 2.35). Its program
 // headers say what is code, and which bytes may be read: everything the parser touches lies within one of the
-// object's loaded segments. A frame on the stack keeps its object from being unloaded, so the bytes stay while
-// they are read; a pc that is none (a wrong rule, a smashed stack) is almost always in no object at all.
+// object's loaded segments. A frame on the stack keeps its object from being unloaded, so the bytes stay
+// while they are read; a pc that is none (a wrong rule, a smashed stack) is almost always in no object at
+// all.
 #include "rt/unwind.h"
 
 #include <dlfcn.h>
@@ -125,6 +126,71 @@ static uint64_t ask(uintptr_t pc)
 
 #endif
 
+// ---- steps ----
+
+// Where a step finds the caller's rbp, its stack pointer being `cfa`; 0 if it does not.
+static uintptr_t bp_place(const struct rb_unwind_frame *f, uint64_t rule, uintptr_t cfa, uintptr_t cfa_at,
+                          const struct rb_unwind_bounds *b)
+{
+    uintptr_t at = 0;
+
+    if (rb_rule_kind(rule) == RB_RULE_SIGNAL)
+        at = cfa_at + (uintptr_t)RB_SIGNAL_BP;
+    else if (rb_rule_bp(rule) == RB_RULE_BP_AT_CFA)
+        at = cfa + rb_rule_bp_at(rule);
+    else if (rb_rule_bp(rule) == RB_RULE_BP_AT_BP)
+        at = f->bp + rb_rule_bp_at(rule);
+    return rb_unwind_readable(f, b, at) ? at : 0;
+}
+
+// Any rule. Fills in the words that are read, as far as it comes.
+static bool step(struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b,
+                 struct rb_unwind_reads *reads)
+{
+    const enum rb_rule_kind kind = rb_rule_kind(rule);
+    uintptr_t cfa = rb_unwind_base(f, rule);
+
+    reads->cfa_at = reads->pc_at = reads->bp_at = 0;
+    if (kind < RB_RULE_CFA)
+        return false;
+    if (kind != RB_RULE_CFA) {
+        if (!rb_unwind_readable(f, b, cfa))
+            return false;
+        reads->cfa_at = cfa;
+        cfa = rb_unwind_load(cfa) + rb_rule_add(rule);
+    }
+    const uintptr_t pc_at = kind == RB_RULE_SIGNAL ? reads->cfa_at + RB_SIGNAL_PC : cfa - 8;
+    if (cfa <= f->sp || cfa > b->hi || cfa % 8 != 0 || pc_at < f->sp || !rb_unwind_readable(f, b, pc_at))
+        return false;
+    reads->pc_at = pc_at;
+    const uintptr_t pc = rb_unwind_load(pc_at);
+    if (kind == RB_RULE_SIGNAL || rb_rule_bp(rule) != RB_RULE_BP_SAME) {
+        reads->bp_at = bp_place(f, rule, cfa, reads->cfa_at, b);
+        f->bp = reads->bp_at ? rb_unwind_load(reads->bp_at) : 0;
+    }
+    f->sp = cfa;
+    f->pc = pc + (kind == RB_RULE_SIGNAL);
+    return pc >> 47 == 0;
+}
+
+void rb_unwind_reads(const struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b,
+                     struct rb_unwind_reads *reads)
+{
+    struct rb_unwind_frame copy = *f;
+
+    step(&copy, rule, b, reads);
+}
+
+RB_NOINLINE bool rb_unwind_step_rare(struct rb_unwind_frame *f, uint64_t rule,
+                                     const struct rb_unwind_bounds *b)
+{
+    struct rb_unwind_reads reads;
+
+    return step(f, rule, b, &reads);
+}
+
+// ---- rules ----
+
 // NOWHERE is not kept: a library may be loaded there.
 RB_NOINLINE uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t generation)
 {
@@ -135,7 +201,8 @@ RB_NOINLINE uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t generation)
     const uint64_t rule = ask(pc - 1);
     if (rule != RB_RULE_NOWHERE) {
         __atomic_store_n(&slot->rule, rule, __ATOMIC_RELAXED);
-        __atomic_store_n(&slot->mixed, rb_unwind_key(pc, generation) ^ rb_unwind_spread(rule), __ATOMIC_RELAXED);
+        __atomic_store_n(&slot->mixed, rb_unwind_key(pc, generation) ^ rb_unwind_spread(rule),
+                         __ATOMIC_RELAXED);
     }
     return rule;
 }

@@ -1,10 +1,10 @@
 // From a frame of the current thread's stack to its caller's, by call frame information: code that is built
 // without frame pointers, which is what compilers do, has nothing else.
 //
-// A rule is a function of the pc alone, so rules are kept in one table for all threads, indexed by a hash of the
-// pc. Each slot is two words: the rule, and the key mixed with the rule. A reader that catches a slot between
-// the two stores of a writer, or two writers crossing each other, gets a key that is not its own and asks the
-// call frame information again; nobody waits. The key also has the low 16 bits of the generation, so
+// A rule is a function of the pc alone, so rules are kept in one table for all threads, indexed by a hash of
+// the pc. Each slot is two words: the rule, and the key mixed with the rule. A reader that catches a slot
+// between the two stores of a writer, or two writers crossing each other, gets a key that is not its own and
+// asks the call frame information again; nobody waits. The key also has the low 16 bits of the generation, so
 // rb_unwind_forget makes all of them strangers.
 //
 // Async-signal-safe; errno is left alone; no locks, no allocation.
@@ -17,28 +17,23 @@
 
 #define RB_UNWIND_SLOTS_LOG2 16
 
-// A frame as its callee's return leaves it. `pc` is a return address, below 2^47: the instruction that is running is at
-// pc - 1. A frame that was interrupted by a signal, not left by a call, gets the address of its next instruction
-// plus one, so that this holds for it too.
+// A frame as its callee's return leaves it. `pc` is a return address, below 2^47: the instruction that is
+// running is at pc - 1. A frame that was interrupted by a signal, not left by a call, gets the address of its
+// next instruction plus one, so that this holds for it too.
 struct rb_unwind_frame {
     uintptr_t pc, sp;
     uintptr_t bp; // 0 when it is not known
 };
 
-// The part of the stack that may be read. The same for all frames of a walk.
+// The part of the stack that may be read. The same for all frames of a walk; hi >= 8.
 struct rb_unwind_bounds {
     uintptr_t lo, hi;
 };
 
-// The words that a step looked at, and what it found there: if these, the frame's pc, its sp, and its bp (if it
-// was used) are as they were, the step's outcome is, too. `at` is 0 for what was not read.
-struct rb_unwind_word {
-    uintptr_t at, value;
-};
+// The words that a step from a frame reads, 0 for what it does not. If these are as they were, and the frame
+// is (its bp only if rb_unwind_uses_bp), the step's outcome is as it was.
 struct rb_unwind_reads {
-    struct rb_unwind_word cfa, pc, bp;
-    bool used_bp; // the outcome depends on the frame's bp
-    bool kept_bp; // the caller's bp is the frame's
+    uintptr_t cfa_at, pc_at, bp_at;
 };
 
 struct rb_unwind_slot {
@@ -47,7 +42,8 @@ struct rb_unwind_slot {
 extern struct rb_unwind_slot rb_unwind_slots[1u << RB_UNWIND_SLOTS_LOG2];
 extern uint64_t rb_unwind_generation_now;
 
-// Objects were unloaded: what was known about code may be wrong from now on. To be called when dlclose returns.
+// Objects were unloaded: what was known about code may be wrong from now on. To be called when dlclose
+// returns.
 void rb_unwind_forget(void);
 
 // Grows with each rb_unwind_forget.
@@ -68,7 +64,8 @@ RB_INLINE struct rb_unwind_slot *rb_unwind_slot(uintptr_t pc)
     return &rb_unwind_slots[pc * 0x9e3779b97f4a7c15u >> (64 - RB_UNWIND_SLOTS_LOG2)];
 }
 
-// Spreads a rule over all bits of the mixed word: rules of neighbouring pcs differ in few bits, as do the pcs.
+// Spreads a rule over all bits of the mixed word: rules of neighbouring pcs differ in few bits, as do the
+// pcs.
 RB_INLINE uint64_t rb_unwind_spread(uint64_t rule)
 {
     return rule * 0xd1342543de82ef95u;
@@ -96,73 +93,51 @@ RB_INLINE uintptr_t rb_unwind_load(uintptr_t at)
     return value;
 }
 
-// What a frame may have saved: not below its stack pointer, but for the 128 bytes that the ABI lets a function
-// use there (the red zone), where an interrupted one may still have something.
-RB_INLINE bool rb_unwind_readable(const struct rb_unwind_frame *f, const struct rb_unwind_bounds *b, uintptr_t at)
+// What a frame may have saved: not below its stack pointer, but for the 128 bytes that the ABI lets a
+// function use there (the red zone), where an interrupted one may still have something.
+RB_INLINE bool rb_unwind_readable(const struct rb_unwind_frame *f, const struct rb_unwind_bounds *b,
+                                  uintptr_t at)
 {
     const uintptr_t low = f->sp - 128 < b->lo ? b->lo : f->sp - 128;
 
-    return at >= low && at < b->hi && b->hi - at >= sizeof(uintptr_t) && at % sizeof(uintptr_t) == 0;
+    return at >= low && at <= b->hi - sizeof(uintptr_t) && at % sizeof(uintptr_t) == 0;
 }
 
-// Replaces *f by its caller's frame; false, with *f undefined, if there is none to be had. `reads` is filled in
-// either way. The stack pointer grows with each step, so a walk ends.
-RB_INLINE bool rb_unwind_step(struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b,
-                              struct rb_unwind_reads *reads)
+RB_INLINE bool rb_unwind_uses_bp(uint64_t rule)
 {
-    const enum rb_rule_kind kind = rb_rule_kind(rule);
-    const uintptr_t from = rb_rule_from_bp(rule) ? f->bp : f->sp;
-    uintptr_t cfa = from + rb_rule_cfa_at(rule), pc_at, bp_at = 0;
+    return rb_rule_from_bp(rule) || rb_rule_bp(rule) == RB_RULE_BP_AT_BP;
+}
 
-    reads->cfa.at = reads->pc.at = reads->bp.at = 0;
-    reads->used_bp = reads->kept_bp = false;
-    if (RB_UNLIKELY(kind < RB_RULE_CFA))
-        return false;
-    reads->used_bp = rb_rule_from_bp(rule);
-    if (RB_UNLIKELY(kind != RB_RULE_CFA)) {
-        const uintptr_t at = cfa;
-        if (!rb_unwind_readable(f, b, at))
-            return false;
-        reads->cfa.at = at;
-        reads->cfa.value = rb_unwind_load(at);
-        cfa = reads->cfa.value + rb_rule_add(rule);
-        pc_at = kind == RB_RULE_SIGNAL ? at + RB_SIGNAL_PC : cfa - 8;
-        bp_at = at + (uintptr_t)RB_SIGNAL_BP; // if it is one
-    } else {
-        pc_at = cfa - 8;
+RB_INLINE uintptr_t rb_unwind_base(const struct rb_unwind_frame *f, uint64_t rule)
+{
+    return (rb_rule_from_bp(rule) ? f->bp : f->sp) + rb_rule_cfa_at(rule);
+}
+
+// The words that a step from f reads, as far as it comes.
+void rb_unwind_reads(const struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b,
+                     struct rb_unwind_reads *reads);
+bool rb_unwind_step_rare(struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b);
+
+// Replaces *f by its caller's frame; false, with *f undefined, if there is none to be had. The stack pointer
+// grows with each step, so a walk ends.
+RB_INLINE bool rb_unwind_step(struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b)
+{
+    if (RB_UNLIKELY(!rb_rule_is_plain(rule))) {
+        struct rb_unwind_frame rare = *f; // so that *f may stay in registers
+        const bool more = rb_unwind_step_rare(&rare, rule, b);
+        *f = rare;
+        return more;
     }
-    if (RB_UNLIKELY(cfa <= f->sp || cfa > b->hi || pc_at < f->sp || !rb_unwind_readable(f, b, pc_at)))
+    const uintptr_t cfa = rb_unwind_base(f, rule), pc_at = cfa - 8;
+    if (RB_UNLIKELY(pc_at < f->sp || pc_at > b->hi - 8 || pc_at % 8 != 0))
         return false;
-    reads->pc.at = pc_at;
-    reads->pc.value = rb_unwind_load(pc_at);
-    if (RB_UNLIKELY(reads->pc.value >> 47 != 0)) // the kernel's half, or no address at all
-        return false;
-    if (kind != RB_RULE_SIGNAL) {
-        switch (rb_rule_bp(rule)) {
-        case RB_RULE_BP_SAME:
-            reads->kept_bp = true;
-            break;
-        case RB_RULE_BP_AT_CFA:
-            bp_at = cfa + rb_rule_bp_at(rule);
-            break;
-        case RB_RULE_BP_AT_BP:
-            bp_at = f->bp + rb_rule_bp_at(rule);
-            reads->used_bp = true;
-            break;
-        default:
-            bp_at = 0;
-        }
-    }
-    if (!reads->kept_bp) {
-        f->bp = 0;
-        if (rb_unwind_readable(f, b, bp_at)) {
-            reads->bp.at = bp_at;
-            f->bp = reads->bp.value = rb_unwind_load(bp_at);
-        }
+    f->pc = rb_unwind_load(pc_at);
+    if (rb_rule_bp(rule) == RB_RULE_BP_AT_CFA) {
+        const uintptr_t bp_at = cfa + rb_rule_bp_at(rule);
+        f->bp = RB_LIKELY(rb_unwind_readable(f, b, bp_at)) ? rb_unwind_load(bp_at) : 0;
     }
     f->sp = cfa;
-    f->pc = reads->pc.value + (kind == RB_RULE_SIGNAL);
-    return true;
+    return f->pc >> 47 == 0; // else the kernel's half, or no address at all
 }
 
 #pragma GCC visibility pop

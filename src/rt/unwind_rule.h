@@ -28,7 +28,7 @@ enum rb_rule_kind {
 enum rb_rule_bp {
     RB_RULE_BP_SAME,   // still in the register
     RB_RULE_BP_AT_CFA, // saved at CFA + offset
-    RB_RULE_BP_AT_BP,  // saved at rbp + offset
+    RB_RULE_BP_AT_BP,  // saved at rbp + offset (from here on: rare)
     RB_RULE_BP_LOST,
     RB_RULE_BPS,
 };
@@ -41,6 +41,7 @@ enum rb_rule_bp {
 #define RB_RULE_MOST_BP_AT ((INT64_C(1) << 19) * 8 - 8)
 
 _Static_assert(RB_RULE_KINDS <= 1 << 3, "kind has 3 bits");
+_Static_assert(RB_RULE_BP_AT_CFA < 2 && RB_RULE_BP_AT_BP >= 2, "plain is a mask");
 _Static_assert(RB_RULE_BPS <= 1 << 2, "bp has 2 bits");
 
 struct rb_rule {
@@ -63,6 +64,12 @@ RB_INLINE enum rb_rule_kind rb_rule_kind(uint64_t rule)
     return (enum rb_rule_kind)(rule & 7);
 }
 
+// CFA = register + offset, rbp kept or saved there: nearly all.
+RB_INLINE bool rb_rule_is_plain(uint64_t rule)
+{
+    return (rule & 0x27) == RB_RULE_CFA;
+}
+
 RB_INLINE bool rb_rule_from_bp(uint64_t rule)
 {
     return rule >> 3 & 1;
@@ -71,6 +78,12 @@ RB_INLINE bool rb_rule_from_bp(uint64_t rule)
 RB_INLINE enum rb_rule_bp rb_rule_bp(uint64_t rule)
 {
     return (enum rb_rule_bp)(rule >> 4 & 3);
+}
+
+// The caller's rbp is the frame's.
+RB_INLINE bool rb_rule_keeps_bp(uint64_t rule)
+{
+    return rb_rule_bp(rule) == RB_RULE_BP_SAME && rb_rule_kind(rule) != RB_RULE_SIGNAL;
 }
 
 RB_INLINE uintptr_t rb_rule_add(uint64_t rule)

@@ -6,6 +6,7 @@
 // clocks stand still outside sampling periods is what the st, su and so engines do anyway.
 #include <errno.h>
 
+#include "sample/pacer.h"
 #include "sample/sampler.h"
 
 static int start(struct rb_sampler *s)
@@ -24,9 +25,8 @@ static uint64_t gap(struct rb_sampler *s)
         s->period_left--;
         return 0;
     }
-    const uint64_t periods = rb_gaps_draw(s->gaps, &s->rng);
     s->period_left = s->spec.length - 1;
-    return periods < RB_GAP_END / s->spec.length ? periods * s->spec.length : RB_GAP_END;
+    return rb_pacer_gap(s->gaps, &s->rng, s->spec.length);
 }
 
 const struct rb_sampler_ops rb_sample_pacer = {.name = "pacer",

@@ -1,43 +1,22 @@
-// LiteRace's seven samplers (PLDI 2009, table 3). A decision is made for each call of a function and holds
-// for the accesses directly in that call. Where the trace has no function events, each execution of a code
-// location counts as a call of that location.
-//
-// Bursty ones take `burst` consecutive calls, then pass over as many as bring the share down to the next of
-// their rates (burst * (1/rate - 1) calls), the last rate for ever; "TL" counts calls for each thread
-// separately, "G" over all threads together. All begin with a burst: code is cold the first time. Calls are
-// counted, not drawn, as in the paper; only rnd10 and rnd25 use the seed.
+// LiteRace's seven samplers (PLDI 2009, table 3) on a trace. A decision is made for each call of a function
+// (sample/calls.h) and holds for the accesses directly in that call. Where the trace has no function events,
+// each execution of a code location counts as a call of that location.
 #include <errno.h>
 
+#include "sample/calls.h"
 #include "sample/sampler.h"
 
-#define BURST       10u
 #define DEPTH_FIRST 256u
 
-struct policy {
-    bool per_thread;
-    bool uncold;   // take all but the first burst
-    double chance; // not bursty: this share of calls at random
-    unsigned rates;
-    double rate[11];
-};
-
-static const struct policy tl_ad = {.per_thread = true, .rates = 4, .rate = {1, 0.1, 0.01, 0.001}};
-static const struct policy tl_fx = {.per_thread = true, .rates = 1, .rate = {0.05}};
-static const struct policy g_ad = {.rates = 11,
+static const struct rb_call_policy tl_ad = {.per_thread = true, .rates = 4, .rate = {1, 0.1, 0.01, 0.001}};
+static const struct rb_call_policy tl_fx = {.per_thread = true, .rates = 1, .rate = {0.05}};
+static const struct rb_call_policy g_ad = {.rates = 11,
                                    .rate = {1, 0.5, 0.25, 0.125, 0.0625, 1 / 32.0, 1 / 64.0, 1 / 128.0,
                                             1 / 256.0, 1 / 512.0, 0.001}};
-static const struct policy g_fx = {.rates = 1, .rate = {0.1}};
-static const struct policy rnd10 = {.chance = 0.10};
-static const struct policy rnd25 = {.chance = 0.25};
-static const struct policy ucp = {.per_thread = true, .uncold = true};
-
-// Calls of one function (in one thread): zero before the first.
-struct region {
-    uint16_t left; // calls left in this burst or gap
-    uint8_t rate;  // index of the rate in force
-    uint8_t state; // enum phase
-};
-enum phase { FIRST, TAKING, PASSING };
+static const struct rb_call_policy g_fx = {.rates = 1, .rate = {0.1}};
+static const struct rb_call_policy rnd10 = {.chance = 0.10};
+static const struct rb_call_policy rnd25 = {.chance = 0.25};
+static const struct rb_call_policy ucp = {.per_thread = true, .uncold = true};
 
 // Open calls of a thread, innermost last, one byte each: taken or not.
 struct frames {
@@ -46,47 +25,18 @@ struct frames {
 };
 
 struct rb_regions {
-    const struct policy *policy;
     uint64_t per_thread; // regions a thread
-    struct region *region;
+    struct rb_calls *calls;
     struct frames *frames;
 };
-
-static void begin_gap(const struct policy *p, struct region *r)
-{
-    if (r->rate + 1u < p->rates)
-        r->rate++;
-    r->left = (uint16_t)(BURST * (1 / p->rate[r->rate] - 1) + 0.5);
-    r->state = r->left ? PASSING : FIRST;
-}
 
 // Counts one call and says whether it is taken.
 static bool call(struct rb_sampler *s, uint32_t thread, uint64_t id)
 {
     struct rb_regions *g = s->regions;
-    const struct policy *p = g->policy;
+    const struct rb_call_policy *p = s->ops->calls;
 
-    if (p->chance > 0)
-        return rb_rng_chance(&s->rng, p->chance);
-    struct region *r = &g->region[(p->per_thread ? thread * g->per_thread : 0) + id];
-    if (p->uncold) {
-        if (r->left == BURST)
-            return true;
-        r->left++;
-        return false;
-    }
-    if (r->state == FIRST) {
-        r->state = TAKING;
-        r->left = BURST;
-    }
-    const bool taken = r->state == TAKING;
-    if (--r->left == 0) {
-        if (taken)
-            begin_gap(p, r);
-        else
-            r->state = FIRST;
-    }
-    return taken;
+    return rb_call(p, &g->calls[(p->per_thread ? thread * g->per_thread : 0) + id], &s->rng);
 }
 
 static bool push(struct rb_sampler *s, struct frames *f, bool taken)
@@ -106,8 +56,9 @@ static bool push(struct rb_sampler *s, struct frames *f, bool taken)
     return true;
 }
 
-static int start(struct rb_sampler *s, const struct policy *p)
+static int start(struct rb_sampler *s)
 {
+    const struct rb_call_policy *p = s->ops->calls;
     struct rb_regions *g = rb_arena_zalloc(&s->arena, sizeof(*g));
     const uint64_t scopes = p->per_thread && s->world.threads > 0 ? s->world.threads : 1;
 
@@ -115,14 +66,13 @@ static int start(struct rb_sampler *s, const struct policy *p)
     s->regions = g;
     if (!g)
         return -ENOMEM;
-    g->policy = p;
     // A thread's accesses outside any function belong to region 0, functions follow.
     g->per_thread = 1 + (s->by_location ? s->world.locations : s->world.functions);
     if (g->per_thread > (UINT64_C(1) << 40) / scopes)
         return -ENOMEM;
-    g->region = rb_arena_zalloc(&s->arena, scopes * g->per_thread * sizeof(struct region));
+    g->calls = rb_arena_zalloc(&s->arena, scopes * g->per_thread * sizeof(struct rb_calls));
     g->frames = rb_arena_zalloc(&s->arena, s->world.threads * sizeof(struct frames));
-    if (!g->region || !g->frames)
+    if (!g->calls || !g->frames)
         return -ENOMEM;
     for (uint32_t t = 0; !s->by_location && t < s->world.threads; t++)
         if (!push(s, &g->frames[t], call(s, t, 0)))
@@ -151,15 +101,12 @@ static void leave(struct rb_sampler *s, uint32_t thread)
 }
 
 #define REGION_SAMPLER(id, policy, text, what)                             \
-    static int start_##id(struct rb_sampler *s)                            \
-    {                                                                      \
-        return start(s, &policy);                                          \
-    }                                                                      \
     const struct rb_sampler_ops rb_sample_##id = {.name = text,            \
                                                   .parameters = "",        \
                                                   .help = what,            \
                                                   .wants_functions = true, \
-                                                  .start = start_##id,     \
+                                                  .calls = &policy,        \
+                                                  .start = start,          \
                                                   .ask = ask,              \
                                                   .enter = enter,          \
                                                   .exit = leave};

@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct rb_sampler_ops rb_sample_all, rb_sample_none, rb_sample_random, rb_sample_literace,
-    rb_sample_tl_fx, rb_sample_g_ad, rb_sample_g_fx, rb_sample_rnd10, rb_sample_rnd25, rb_sample_ucp,
-    rb_sample_pacer, rb_sample_rpt, rb_sample_static;
-
 const struct rb_sampler_ops *const rb_samplers[] = {&rb_sample_all,    &rb_sample_none,
                                                     &rb_sample_random, &rb_sample_literace,
                                                     &rb_sample_tl_fx,  &rb_sample_g_ad,

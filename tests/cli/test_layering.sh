@@ -9,7 +9,9 @@ declare -A may=(
   [trace]="base trace"
   [engine]="base clock engine"
   [lab]="base clock sample trace engine lab"
-  [cli]="base clock sample trace engine lab cli"
+  [report]="base report"
+  [selftest]="selftest"
+  [cli]="base clock sample trace engine lab report cli"
 )
 
 allowed() { # FOLDER INCLUDED

@@ -1,0 +1,150 @@
+#include "cli/program.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// The file in memory. Every offset in it is checked before use: it may be anything.
+struct file {
+    const char *bytes;
+    size_t size;
+};
+
+static const void *at(const struct file *f, uint64_t offset, uint64_t size)
+{
+    return offset <= f->size && size <= f->size - offset ? f->bytes + offset : NULL;
+}
+
+// A table of `count` entries of `entry` bytes.
+static const void *table(const struct file *f, uint64_t offset, uint64_t count, uint64_t entry)
+{
+    uint64_t size;
+
+    return __builtin_mul_overflow(count, entry, &size) ? NULL : at(f, offset, size);
+}
+
+struct strings {
+    const char *text;
+    size_t size;
+};
+
+// The name at that place of a string table; "" if it does not lie in it.
+static const char *name_at(struct strings s, uint64_t offset)
+{
+    return offset < s.size && memchr(s.text + offset, 0, s.size - offset) ? s.text + offset : "";
+}
+
+struct seen {
+    bool symbols, ours, init_defined, hooks, ours_needed;
+};
+
+static void look_at_symbols(const Elf64_Sym *symbol, size_t count, struct strings names, struct seen *seen)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *name = name_at(names, symbol[i].st_name);
+
+        seen->symbols |= *name != 0;
+        if (strncmp(name, "__", 2))
+            continue;
+        const bool defined = symbol[i].st_shndx != SHN_UNDEF;
+        seen->ours |= defined && !strcmp(name, "__railbird_runtime");
+        seen->hooks |= !strncmp(name, "__tsan_", 7);
+        seen->init_defined |= defined && !strcmp(name, "__tsan_init");
+    }
+}
+
+static void look_at_dynamic(const Elf64_Dyn *entry, size_t count, struct strings names, struct program *p,
+                            struct seen *seen)
+{
+    for (size_t i = 0; i < count && entry[i].d_tag != DT_NULL; i++) {
+        const char *name = entry[i].d_tag == DT_NEEDED ? name_at(names, entry[i].d_un.d_val) : "";
+
+        if (!strncmp(name, "libtsan.so", 10) || !strncmp(name, "libclang_rt.tsan", 16))
+            snprintf(p->needed, sizeof(p->needed), "%s", name);
+        seen->ours_needed |= !strncmp(name, "librailbird_rt.so", 17);
+    }
+}
+
+static void look_at_sections(const struct file *f, const Elf64_Ehdr *header, struct program *p,
+                             struct seen *seen)
+{
+    const Elf64_Shdr *section = table(f, header->e_shoff, header->e_shnum, sizeof(*section));
+
+    if (header->e_shentsize != sizeof(*section) || header->e_shoff % _Alignof(Elf64_Shdr) || !section)
+        return;
+    for (size_t i = 0; i < header->e_shnum; i++) {
+        const Elf64_Shdr *s = &section[i];
+        const bool symbols = s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM;
+
+        if ((!symbols && s->sh_type != SHT_DYNAMIC) || s->sh_link >= header->e_shnum || s->sh_offset % 8)
+            continue;
+        const Elf64_Shdr *n = &section[s->sh_link];
+        const struct strings names = {at(f, n->sh_offset, n->sh_size), n->sh_size};
+        const void *content = at(f, s->sh_offset, s->sh_size);
+        if (!names.text || !content)
+            continue;
+        if (symbols)
+            look_at_symbols(content, s->sh_size / sizeof(Elf64_Sym), names, seen);
+        else
+            look_at_dynamic(content, s->sh_size / sizeof(Elf64_Dyn), names, p, seen);
+    }
+}
+
+static void look_at_segments(const struct file *f, const Elf64_Ehdr *header, struct program *p)
+{
+    const Elf64_Phdr *segment = table(f, header->e_phoff, header->e_phnum, sizeof(*segment));
+
+    if (header->e_phentsize != sizeof(*segment) || header->e_phoff % _Alignof(Elf64_Phdr) || !segment)
+        return;
+    for (size_t i = 0; i < header->e_phnum; i++)
+        p->loader |= segment[i].p_type == PT_INTERP;
+}
+
+static void look(const struct file *f, struct program *p)
+{
+    const Elf64_Ehdr *header = at(f, 0, sizeof(*header));
+    struct seen seen = {0};
+
+    if (f->size < 5 || memcmp(f->bytes, ELFMAG, SELFMAG))
+        return;
+    if (!header || header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64) {
+        p->kind = PROGRAM_FOREIGN;
+        return;
+    }
+    look_at_segments(f, header, p);
+    look_at_sections(f, header, p, &seen);
+    // Stripped and without a loader there are no symbols to go by: the runtime's own words then.
+    if (!seen.symbols)
+        seen.ours = memmem(f->bytes, f->size, "RAILBIRD_OPTIONS", 16) != NULL;
+    if (seen.ours || seen.ours_needed)
+        p->kind = PROGRAM_OURS;
+    else if (seen.init_defined)
+        p->kind = PROGRAM_STATIC;
+    else
+        p->kind = seen.hooks || p->needed[0] ? PROGRAM_SHARED : PROGRAM_PLAIN;
+}
+
+void program_look(const char *path, struct program *p)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct file f;
+    struct stat st;
+
+    *p = (struct program){.kind = PROGRAM_OTHER};
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        f.size = (size_t)st.st_size;
+        void *bytes = mmap(NULL, f.size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (bytes != MAP_FAILED) {
+            f.bytes = bytes;
+            look(&f, p);
+            munmap(bytes, f.size);
+        }
+    }
+    close(fd);
+}

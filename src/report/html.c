@@ -1,0 +1,345 @@
+// One page a report: a filter, a line a race, behind each line both stacks side by side with the source
+// around their frames. Self-contained: style and the few lines of script are in it, a policy forbids
+// everything else. Without script all races show. Every string of the report goes through text(); no other
+// way leads to the page.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+#include "report/source.h"
+#include "report/words.h"
+
+#define AROUND 3u // lines of source before and after
+
+static const char style[] =
+    ":root{color-scheme:light dark;--bg:#fdfdfb;--ink:#1c1f22;--muted:#5a6168;--line:#d8dbde;--soft:#f1f2ef;"
+    "--mark:#fbe3d0;--new:#b3470a}\n"
+    "@media (prefers-color-scheme:dark){:root{--bg:#15181b;--ink:#e5e7e9;--muted:#a1a9b0;--line:#363c42;"
+    "--soft:#1e2327;--mark:#4a2a14;--new:#f08340}}\n"
+    "*{box-sizing:border-box}\n"
+    "body{margin:0 auto;padding:1.5rem 1rem 4rem;max-width:90rem;background:var(--bg);color:var(--ink);"
+    "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\n"
+    "h1{font-size:1.6rem;line-height:1.2;margin:0 0 .4rem}h2{font-size:1rem;margin:.6rem 0 .2rem}\n"
+    "p{margin:.2rem 0 .6rem}.muted{color:var(--muted)}\n"
+    "code,pre,.mono{font:13px/1.45 ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace}\n"
+    "form{display:flex;flex-wrap:wrap;gap:.6rem 1.2rem;align-items:center;margin:1rem "
+    "0;position:sticky;top:0;"
+    "background:var(--bg);padding:.5rem 0;border-bottom:1px solid var(--line);z-index:1}\n"
+    "input[type=search]{flex:1 1 20rem;max-width:40rem;font:inherit;padding:.3rem .6rem;color:inherit;"
+    "background:var(--soft);border:1px solid var(--line);border-radius:4px}\n"
+    ".row{display:grid;grid-template-columns:minmax(12rem,1.3fr) minmax(12rem,1.3fr) minmax(9rem,1fr) 8rem "
+    "5rem;"
+    "gap:0 1rem;padding:.35rem .3rem}\n"
+    ".row>*{min-width:0;overflow-wrap:anywhere}.row small{display:block;color:var(--muted)}\n"
+    ".head{font-weight:600;border-bottom:1px solid var(--ink);padding-left:1.2rem}\n"
+    ".race{border-bottom:1px solid "
+    "var(--line)}.race>summary{cursor:pointer;list-style:none;padding-left:1.2rem;"
+    "position:relative}\n"
+    ".race>summary::-webkit-details-marker{display:none}\n"
+    ".race>summary::before{content:'\\25b8';position:absolute;left:.2rem;top:.35rem;color:var(--muted)}\n"
+    ".race[open]>summary::before{content:'\\25be'}.race>summary:hover,.race[open]>summary{background:var(--"
+    "soft)}\n"
+    ".new{color:var(--new);font-weight:600}.count{text-align:right;font-variant-numeric:tabular-nums}\n"
+    ".body{padding:.4rem 0 1.4rem 1.2rem}\n"
+    ".two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,28rem),1fr));gap:0 2rem}\n"
+    ".two>*{min-width:0}\n"
+    "ol{list-style:none;margin:0;padding:0}li{margin:.15rem 0;overflow-wrap:anywhere}\n"
+    "li summary{cursor:pointer}li.plain{padding-left:1.05rem}\n"
+    ".at{color:var(--muted)}.module{color:var(--muted);font-size:.85em}\n"
+    "pre{margin:.2rem 0 .5rem;padding:.3rem .5rem;overflow-x:auto;background:var(--soft);"
+    "border-left:3px solid var(--line)}pre .hit{background:var(--mark);display:inline-block;min-width:100%}\n"
+    ":focus-visible{outline:2px solid #2f8fc4;outline-offset:2px}\n"
+    "@media (max-width:55rem){.head{display:none}.row{grid-template-columns:1fr}.count{text-align:left}}\n"
+    "@media print{form{display:none}.race{break-inside:avoid}}\n";
+
+// Words all have to be in a race's text; small letters on both sides.
+static const char script[] =
+    "(function(){var f=document.getElementById('filter'),q=document.getElementById('q'),"
+    "n=document.getElementById('new'),left=document.getElementById('left'),"
+    "all=[].slice.call(document.querySelectorAll('.race'));"
+    "var texts=all.map(function(r){return r.textContent.toLowerCase()});"
+    "function go(){var words=q.value.toLowerCase().split(/\\s+/),shown=0;"
+    "all.forEach(function(r,i){var ok=words.every(function(w){return texts[i].indexOf(w)>=0})&&"
+    "(!n||!n.checked||r.hasAttribute('data-new'));r.hidden=!ok;shown+=ok});"
+    "left.textContent=shown==all.length?'':shown+' shown'}"
+    "f.hidden=false;f.onsubmit=function(){return false};q.oninput=go;if(n)n.onchange=go;"
+    "function open(){var "
+    "r=document.getElementById(location.hash.slice(1));if(r&&r.tagName=='DETAILS')r.open=true}"
+    "window.onhashchange=open;open()})();\n";
+
+// -------------------------------------------------------------------------------------------------------
+// text
+
+static void put_byte(FILE *out, char c)
+{
+    if (c == '<')
+        fputs("&lt;", out);
+    else if (c == '>')
+        fputs("&gt;", out);
+    else if (c == '&')
+        fputs("&amp;", out);
+    else if (c == '"')
+        fputs("&quot;", out);
+    else if (c == '\'')
+        fputs("&#39;", out);
+    else if (((unsigned char)c < ' ' && c != '\t') || c == 127)
+        fputc('?', out);
+    else
+        fputc(c, out);
+}
+
+// Text between tags or in a quoted attribute. The report's strings are UTF-8, jansson sees to that.
+static void text(FILE *out, const char *words)
+{
+    while (words && *words)
+        put_byte(out, *words++);
+}
+
+// The same for words that are ours to free.
+static void said(FILE *out, char *words)
+{
+    text(out, words);
+    free(words);
+}
+
+// Source may be in any encoding; what is not UTF-8 loses what is not ASCII.
+static void source_text(FILE *out, const struct rb_line *line)
+{
+    json_t *check = json_stringn(line->text, line->length);
+
+    for (size_t i = 0; i < line->length; i++)
+        put_byte(out, check || (unsigned char)line->text[i] < 0x80 ? line->text[i] : '?');
+    json_decref(check);
+}
+
+// ------------------------------------------------------------------------------------------------------
+// frames
+
+struct page {
+    FILE *out;
+    const struct rb_report *report;
+    struct rb_sources sources;
+};
+
+static void frame_words(FILE *out, size_t number, const json_t *frame)
+{
+    const char *function = rb_member_text(frame, "function"), *module = rb_member_text(frame, "module"),
+               *note = rb_member_text(frame, "note");
+    char *place = rb_words_place(frame, false, true);
+
+    fprintf(out, "<span class=\"mono\">#%zu ", number);
+    text(out, function ? function : "unknown function");
+    fputs("</span> <span class=\"at\" title=\"", out);
+    text(out, rb_member_text(frame, "file"));
+    fputs("\">", out);
+    text(out, place);
+    fputs("</span> <span class=\"module\" title=\"", out);
+    text(out, module);
+    fputs("\">", out);
+    text(out, module ? rb_base_name(module) : NULL);
+    fprintf(out, "%s0x%" PRIx64, module ? "+" : "", rb_member_hex(frame, module ? "offset" : "address"));
+    if (json_is_true(json_object_get(frame, "inlined")))
+        fputs(", inlined", out);
+    if (note) {
+        fputs(", ", out);
+        text(out, note);
+    }
+    fputs("</span>", out);
+    free(place);
+}
+
+// False if the source is not to be had.
+static bool source_of(struct page *p, const json_t *frame, bool open, size_t number)
+{
+    const char *file = rb_member_text(frame, "file");
+    const size_t line = (size_t)rb_member_int(frame, "line"), first = line > AROUND ? line - AROUND : 1;
+    struct rb_line lines[2 * AROUND + 1];
+    const size_t count =
+        file && line ? rb_source_lines(&p->sources, file, first, line + AROUND - first + 1, lines) : 0;
+
+    if (!count || first + count <= line)
+        return false;
+    fprintf(p->out, "<li><details%s><summary>", open ? " open" : "");
+    frame_words(p->out, number, frame);
+    fputs("</summary><pre>", p->out);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(p->out, "%s%5zu  ", first + i == line ? "<span class=\"hit\">" : "", first + i);
+        source_text(p->out, &lines[i]);
+        fputs(first + i == line ? "</span>\n" : "\n", p->out);
+    }
+    fputs("</pre></details></li>\n", p->out);
+    return true;
+}
+
+static void stack(struct page *p, const json_t *frames, bool open_first)
+{
+    const json_t *frame;
+    size_t i;
+
+    fputs("<ol>\n", p->out);
+    json_array_foreach(frames, i, frame)
+    {
+        if (source_of(p, frame, open_first && i == 0, i))
+            continue;
+        fputs("<li class=\"plain\">", p->out);
+        frame_words(p->out, i, frame);
+        fputs("</li>\n", p->out);
+    }
+    fputs("</ol>\n", p->out);
+    if (!json_array_size(frames))
+        fputs("<p class=\"muted\">No stack was kept.</p>\n", p->out);
+}
+
+// -------------------------------------------------------------------------------------------------------
+// races
+
+static void section(struct page *p, char *title, const json_t *frames, bool open_first)
+{
+    fputs("<section><h2>", p->out);
+    said(p->out, title);
+    fputs("</h2>\n", p->out);
+    if (frames)
+        stack(p, frames, open_first);
+    fputs("</section>\n", p->out);
+}
+
+static void details(struct page *p, const struct rb_race *race)
+{
+    const json_t *record = race->record, *accesses = json_object_get(record, "accesses"),
+                 *location = json_object_get(record, "location"), *thread;
+    const char *program = rb_member_text(record, "program"), *sampler = rb_member_text(record, "sampler");
+    char *words = rb_words_location(record);
+    size_t i;
+
+    fputs("<div class=\"body\">\n<div class=\"two\">\n", p->out);
+    for (i = 0; i < 2; i++)
+        section(p, rb_words_access(record, i), json_object_get(json_array_get(accesses, i), "stack"), true);
+    fputs("</div>\n<div class=\"two\">\n", p->out);
+    if (words)
+        section(p, words, json_object_get(location, "stack"), false);
+    json_array_foreach(json_object_get(record, "threads"), i, thread)
+    {
+        if (rb_member_int(thread, "id"))
+            section(p, rb_words_creation(record, thread), json_object_get(thread, "stack"), false);
+    }
+    fputs("</div>\n<p class=\"muted\">id <code>", p->out);
+    text(p->out, race->id);
+    fprintf(p->out, "</code>, evidence: %s", rb_words_evidence(record));
+    if (sampler) {
+        fputs(", sampler ", p->out);
+        text(p->out, sampler);
+    }
+    if (program) {
+        fputs(", program ", p->out);
+        text(p->out, program);
+    }
+    words = rb_words_seen(race);
+    if (words) {
+        fputs("; ", p->out);
+        said(p->out, words);
+    }
+    fputs("</p>\n</div>\n", p->out);
+}
+
+// A cell of the line: the function, and below it the place.
+static void top_cell(FILE *out, const json_t *record, size_t access)
+{
+    const json_t *top = rb_race_top(record, access),
+                 *a = json_array_get(json_object_get(record, "accesses"), access);
+    const char *function = rb_member_text(top, "function"), *module = rb_member_text(top, "module");
+    char *place = rb_words_place(top, false, false);
+
+    fputs("<span><span class=\"mono\">", out);
+    text(out, function ? function : module ? rb_base_name(module) : "unknown function");
+    fputs("</span><small>", out);
+    text(out, rb_member_text(a, "op"));
+    fputs(place ? " at " : "", out);
+    text(out, place);
+    fputs("</small></span>", out);
+    free(place);
+}
+
+static void what_cell(FILE *out, const json_t *record)
+{
+    const json_t *location = json_object_get(record, "location");
+    const char *name = rb_member_text(location, "name"), *kind = rb_member_text(location, "kind");
+    const bool block = kind && !strcmp(kind, "heap");
+
+    fputs("<span>", out);
+    text(out, name ? name : kind ? kind : "unknown");
+    if (block)
+        fprintf(out, "<small>%" JSON_INTEGER_FORMAT " bytes</small>", rb_member_int(location, "size"));
+    fputs("</span>", out);
+}
+
+static void one_race(struct page *p, const struct rb_race *race)
+{
+    FILE *out = p->out;
+
+    fprintf(out, "<details class=\"race\" id=\"%s\"%s><summary class=\"row\">", race->id,
+            race->is_new ? " data-new" : "");
+    top_cell(out, race->record, 0);
+    top_cell(out, race->record, 1);
+    what_cell(out, race->record);
+    fprintf(out, "<span>%s%s</span><span class=\"count\">%" JSON_INTEGER_FORMAT "</span></summary>\n",
+            rb_words_evidence(race->record), race->is_new ? " <span class=\"new\">new</span>" : "",
+            race->count);
+    details(p, race);
+    fputs("</details>\n", out);
+}
+
+// --------------------------------------------------------------------------------------------------------
+// page
+
+static void head(FILE *out, const struct rb_report *report)
+{
+    fprintf(out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+            "'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+            "<meta name=\"generator\" content=\"railbird %s\">\n<title>Railbird: data races</title>\n"
+            "<style>\n%s</style>\n</head>\n<body>\n",
+            report->version, style);
+}
+
+static void summary(FILE *out, const struct rb_report *report)
+{
+    const struct rb_races *races = report->races;
+    size_t new = 0;
+
+    for (size_t i = 0; i < races->count; i++)
+        new += races->race[i].is_new;
+    fprintf(out, "<header>\n<h1>%zu data race%s</h1>\n<p>Seen in %" PRIu64 " record%s", races->count,
+            races->count == 1 ? "" : "s", races->records, races->records == 1 ? "" : "s");
+    if (report->has_baseline)
+        fprintf(out, "; %zu not in the baseline", new);
+    if (races->suppressed)
+        fprintf(out, "; %" PRIu64 " suppressed", races->suppressed);
+    fputs(".</p>\n</header>\n", out);
+    fputs(
+        "<form id=\"filter\" hidden><input type=\"search\" id=\"q\" placeholder=\"Filter: functions, files, "
+        "threads, ids\" aria-label=\"Filter\">",
+        out);
+    if (report->has_baseline)
+        fputs("<label><input type=\"checkbox\" id=\"new\"> new only</label>", out);
+    fputs("<span id=\"left\" class=\"muted\" role=\"status\"></span></form>\n", out);
+}
+
+void rb_report_html(FILE *out, const struct rb_report *report)
+{
+    struct page p = {.out = out, .report = report};
+
+    head(out, report);
+    summary(out, report);
+    fputs("<main>\n", out);
+    if (report->races->count)
+        fputs("<div class=\"row head\"><span>access</span><span>earlier access</span><span>to</span>"
+              "<span>evidence</span><span class=\"count\">seen</span></div>\n",
+              out);
+    for (size_t i = 0; i < report->races->count; i++)
+        one_race(&p, &report->races->race[i]);
+    fprintf(out, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", script);
+    rb_sources_free(&p.sources);
+}

@@ -1,0 +1,31 @@
+// The four formats. All take races that are symbolized and merged, and only write. Tool side.
+#ifndef RB_REPORT_REPORT_H
+#define RB_REPORT_REPORT_H
+
+#include <stdio.h>
+
+#include "report/merge.h"
+
+struct rb_report {
+    const struct rb_races *races;
+    const char *version;
+    bool has_baseline; // then every race says whether it is new
+};
+
+// One race as ThreadSanitizer would print it; `is_new` is said only if there is a baseline.
+void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baseline);
+void rb_report_text(FILE *out, const struct rb_report *report);
+
+// A race as one object: id, what merging found, then the record. NULL when memory is out.
+json_t *rb_report_race_json(const struct rb_race *race, bool has_baseline);
+// One line and its end for a record as it came, with its id and without "control"; for free().
+char *rb_report_single_json(const struct rb_race *race, size_t *length);
+int rb_report_json(FILE *out, const struct rb_report *report, struct rb_error *e);
+
+// Static Analysis Results Interchange Format 2.1.0, for code-scanning services and editors.
+int rb_report_sarif(FILE *out, const struct rb_report *report, struct rb_error *e);
+
+// One page that needs nothing from elsewhere.
+void rb_report_html(FILE *out, const struct rb_report *report);
+
+#endif

@@ -1,0 +1,386 @@
+// Static Analysis Results Interchange Format 2.1.0 (OASIS), as far as a race needs it: one run, one rule, a
+// result a race. Its place is the later access; the earlier one and what else has a place are related
+// locations; both ways to the race are a code flow with two threads, and all stacks are stacks.
+//
+// Names of files: below the folder we run in they are relative to it, so that a service that has the same
+// tree finds them; others are absolute. Memory is checked at the end, in one place: a failed jansson call
+// gives NULL, which every later call refuses, and `broken` remembers.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/report.h"
+#include "report/words.h"
+
+#define SCHEMA "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+#define ROOT   "SRCROOT"
+
+struct sarif {
+    char *root; // the folder we run in, with a '/' at its end; NULL if that is not known
+    bool broken, has_baseline;
+};
+
+static void set(struct sarif *s, json_t *object, const char *key, json_t *value)
+{
+    s->broken |= json_object_set_new(object, key, value) < 0;
+}
+
+static void append(struct sarif *s, json_t *array, json_t *value)
+{
+    s->broken |= json_array_append_new(array, value) < 0;
+}
+
+// Takes the words over.
+static json_t *message(struct sarif *s, char *words)
+{
+    json_t *object = json_object();
+
+    set(s, object, "text", words ? rb_json_text(words) : NULL);
+    free(words);
+    return object;
+}
+
+// ------------------------------------------------------------------------------------------------------
+// places
+
+// Takes "." and ".." out of an absolute name: consumers compare them as text.
+static void normalize(char *path)
+{
+    char *to = path;
+
+    for (const char *from = path; *from;) {
+        const size_t n = 1 + strcspn(from + 1, "/"); // "/" and a name
+        if (n == 1 || (n == 2 && from[1] == '.')) {
+            from += n;
+        } else if (n == 3 && from[1] == '.' && from[2] == '.') {
+            while (to > path && *--to != '/')
+                ;
+            from += n;
+        } else {
+            memmove(to, from, n);
+            to += n;
+            from += n;
+        }
+    }
+    *to = 0;
+}
+
+// Percent-encoded; for free().
+static char *uri(const char *path, bool absolute)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/+@,";
+    char *text = malloc(3 * strlen(path) + sizeof("file://")), *to = text;
+
+    if (!text)
+        return NULL;
+    to += absolute ? sprintf(to, "file://") : 0;
+    for (; *path; path++) {
+        if (strchr(plain, *path)) {
+            *to++ = *path;
+        } else {
+            *to++ = '%';
+            *to++ = hex[(unsigned char)*path >> 4];
+            *to++ = hex[(unsigned char)*path & 15];
+        }
+    }
+    *to = 0;
+    return text;
+}
+
+static json_t *artifact(struct sarif *s, const char *file)
+{
+    json_t *object = json_object();
+    char *path = strdup(file), *text = NULL;
+    const size_t root = s->root ? strlen(s->root) : 0;
+
+    if (path && *path == '/')
+        normalize(path);
+    if (path && root > 1 && !strncmp(path, s->root, root) && path[root]) {
+        text = uri(path + root, false);
+        set(s, object, "uriBaseId", json_string(ROOT));
+    } else if (path) {
+        text = uri(path, *path == '/');
+    }
+    set(s, object, "uri", text ? json_string(text) : NULL);
+    free(path);
+    free(text);
+    return object;
+}
+
+static json_t *region(struct sarif *s, const json_t *place)
+{
+    json_t *object = json_object();
+
+    set(s, object, "startLine", json_integer(rb_member_int(place, "line")));
+    if (rb_member_int(place, "column"))
+        set(s, object, "startColumn", json_integer(rb_member_int(place, "column")));
+    return object;
+}
+
+// A frame's, or a variable's definition: anything with a file and a line, or else a module and an offset.
+static json_t *physical(struct sarif *s, const json_t *place)
+{
+    const char *file = rb_member_text(place, "file"), *module = rb_member_text(place, "module");
+    json_t *object = json_object();
+
+    if (file) {
+        set(s, object, "artifactLocation", artifact(s, file));
+        if (rb_member_int(place, "line"))
+            set(s, object, "region", region(s, place));
+    } else if (module) {
+        set(s, object, "artifactLocation", artifact(s, module));
+        set(s, object, "address",
+            json_pack("{s:I}", "relativeAddress", (json_int_t)rb_member_hex(place, "offset")));
+    } else {
+        const uint64_t address = rb_member_hex(place, "address");
+        set(s, object, "address",
+            json_pack("{s:I}", "absoluteAddress", (json_int_t)(address <= INT64_MAX ? address : 0)));
+    }
+    return object;
+}
+
+// Takes the words over; NULL is none.
+static json_t *location(struct sarif *s, const json_t *frame, char *words)
+{
+    const char *function = rb_member_text(frame, "function");
+    json_t *object = json_object();
+
+    set(s, object, "physicalLocation", physical(s, frame));
+    if (function)
+        set(s, object, "logicalLocations",
+            json_pack("[{s:s, s:s}]", "fullyQualifiedName", function, "kind", "function"));
+    if (words)
+        set(s, object, "message", message(s, words));
+    return object;
+}
+
+// ------------------------------------------------------------------------------------------------------
+// stacks
+
+static void add_stack(struct sarif *s, json_t *stacks, const json_t *stack, char *words)
+{
+    json_t *frames = json_array(), *object;
+    const json_t *frame;
+    size_t i;
+
+    if (!json_array_size(stack)) {
+        json_decref(frames);
+        free(words);
+        return;
+    }
+    json_array_foreach(stack, i, frame)
+    {
+        const char *module = rb_member_text(frame, "module");
+        json_t *one = json_object();
+        set(s, one, "location", location(s, frame, NULL));
+        if (module)
+            set(s, one, "module", json_string(rb_base_name(module)));
+        append(s, frames, one);
+    }
+    object = json_object();
+    set(s, object, "message", message(s, words));
+    set(s, object, "frames", frames);
+    append(s, stacks, object);
+}
+
+static json_t *all_stacks(struct sarif *s, const json_t *record)
+{
+    const json_t *of = json_object_get(record, "location"), *entry;
+    json_t *stacks = json_array();
+    size_t i;
+
+    json_array_foreach(json_object_get(record, "accesses"), i, entry)
+        add_stack(s, stacks, json_object_get(entry, "stack"), rb_words_access(record, i));
+    if (json_array_size(json_object_get(of, "stack")))
+        add_stack(s, stacks, json_object_get(of, "stack"), rb_words_location(record));
+    json_array_foreach(json_object_get(record, "threads"), i, entry)
+        add_stack(s, stacks, json_object_get(entry, "stack"), rb_words_creation(record, entry));
+    return stacks;
+}
+
+// How each thread came to its access: from the outermost frame, the earlier access first.
+static json_t *code_flows(struct sarif *s, const json_t *record)
+{
+    const json_t *accesses = json_object_get(record, "accesses");
+    json_t *threads = json_array(), *flow = json_object(), *flows = json_array();
+
+    for (size_t i = 2; i-- > 0;) {
+        const json_t *access = json_array_get(accesses, i), *stack = json_object_get(access, "stack");
+        const size_t depth = json_array_size(stack);
+        json_t *steps = json_array(), *thread = json_object();
+        char id[32];
+        for (size_t k = depth; k-- > 0;) {
+            const json_t *frame = json_array_get(stack, k);
+            char *words = k == 0 ? rb_words_access(record, i) : rb_words_frame(frame);
+            json_t *step = json_object();
+            set(s, step, "location", location(s, frame, words));
+            set(s, step, "nestingLevel", json_integer((json_int_t)(depth - 1 - k)));
+            set(s, step, "importance", json_string(k == 0 ? "essential" : "important"));
+            append(s, steps, step);
+        }
+        if (!depth) { // a flow has at least one step
+            json_decref(steps);
+            json_decref(thread);
+            continue;
+        }
+        snprintf(id, sizeof(id), "T%" JSON_INTEGER_FORMAT, rb_member_int(access, "thread"));
+        set(s, thread, "id", json_string(id));
+        set(s, thread, "locations", steps);
+        append(s, threads, thread);
+    }
+    if (json_array_size(threads)) {
+        set(s, flow, "threadFlows", threads);
+        append(s, flows, flow);
+    } else {
+        json_decref(threads);
+        json_decref(flow);
+    }
+    return flows;
+}
+
+// -----------------------------------------------------------------------------------------------------
+// results
+
+static void relate(struct sarif *s, json_t *related, const json_t *place, char *words)
+{
+    json_t *one;
+
+    if (!place) {
+        free(words);
+        return;
+    }
+    one = location(s, place, words);
+    set(s, one, "id", json_integer((json_int_t)json_array_size(related) + 1));
+    append(s, related, one);
+}
+
+static json_t *related_locations(struct sarif *s, const json_t *record)
+{
+    const json_t *of = json_object_get(record, "location"), *thread;
+    json_t *related = json_array();
+    size_t i;
+
+    relate(s, related, rb_race_top(record, 1), rb_words_access(record, 1));
+    if (json_object_get(of, "file"))
+        relate(s, related, of, rb_words_location(record));
+    else
+        relate(s, related, json_array_get(json_object_get(of, "stack"), 0), rb_words_location(record));
+    json_array_foreach(json_object_get(record, "threads"), i, thread)
+        relate(s, related, json_array_get(json_object_get(thread, "stack"), 0),
+               rb_words_creation(record, thread));
+    return related;
+}
+
+static json_t *headline(struct sarif *s, const json_t *record)
+{
+    char *now = rb_words_access(record, 0), *before = rb_words_access(record, 1),
+         *what = rb_words_location(record), *place[2], *text = NULL;
+
+    for (size_t i = 0; i < 2; i++)
+        place[i] = rb_words_place(rb_race_top(record, i), false, false);
+    if (asprintf(&text, "Data race. %s%s%s. %s%s%s.%s%s%s", now ? now : "", place[0] ? " in " : "",
+                 place[0] ? place[0] : "", before ? before : "", place[1] ? " in " : "",
+                 place[1] ? place[1] : "", what ? " " : "", what ? what : "", what ? "." : "") < 0)
+        text = NULL;
+    free(now);
+    free(before);
+    free(what);
+    free(place[0]);
+    free(place[1]);
+    return message(s, text);
+}
+
+static json_t *result(struct sarif *s, const struct rb_race *race)
+{
+    const json_t *record = race->record, *top = rb_race_top(record, 0);
+    const char *evidence = rb_member_text(record, "evidence"), *sampler = rb_member_text(record, "sampler");
+    json_t *object = json_object(), *prints = json_object(), *bag = json_object(), *places = json_array();
+    // a clock race of an unmodified binary is a candidate: atomics are not seen there
+    const bool weak = evidence && !strcmp(evidence, "clock");
+
+    set(s, object, "ruleId", json_string("data-race"));
+    set(s, object, "ruleIndex", json_integer(0));
+    set(s, object, "level", json_string(weak ? "warning" : "error"));
+    set(s, object, "message", headline(s, record));
+    if (top)
+        append(s, places, location(s, top, rb_words_access(record, 0)));
+    set(s, object, "locations", places);
+    set(s, object, "relatedLocations", related_locations(s, record));
+    set(s, object, "codeFlows", code_flows(s, record));
+    set(s, object, "stacks", all_stacks(s, record));
+    set(s, prints, "railbirdRace/v1", json_string(race->id));
+    if (*race->source_id)
+        set(s, prints, "railbirdSource/v1", json_string(race->source_id));
+    set(s, object, "partialFingerprints", prints);
+    set(s, object, "occurrenceCount", json_integer(race->count > 0 ? race->count : 1));
+    if (s->has_baseline)
+        set(s, object, "baselineState", json_string(race->is_new ? "new" : "unchanged"));
+    set(s, bag, "evidence", json_string(rb_words_evidence(record)));
+    if (sampler)
+        set(s, bag, "sampler", json_string(sampler));
+    set(s, bag, "hosts", json_incref(race->sets[RB_SET_HOSTS]));
+    set(s, bag, "pids", json_incref(race->sets[RB_SET_PIDS]));
+    set(s, object, "properties", bag);
+    return object;
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// log
+
+static json_t *tool(const char *version)
+{
+    return json_pack(
+        "{s:{s:s, s:s, s:[{s:s, s:s, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:[s, s], s:s}}]}}", "driver",
+        "name", "Railbird", "version", version, "rules", "id", "data-race", "name", "DataRace",
+        "shortDescription", "text", "Data race", "fullDescription", "text",
+        "Two threads access the same memory, at least one of them writes, and nothing orders the two "
+        "accesses.",
+        "help", "text",
+        "In C and C++ a data race is undefined behaviour. Hold the same lock around both accesses, make them "
+        "atomic, or order them by other synchronisation.",
+        "defaultConfiguration", "level", "error", "properties", "tags", "concurrency", "correctness",
+        "precision", "very-high");
+}
+
+static json_t *root_folder(struct sarif *s)
+{
+    json_t *object = json_object(), *base = json_object();
+    char *text = uri(s->root, true);
+
+    set(s, base, "uri", text ? json_string(text) : NULL);
+    set(s, object, ROOT, base);
+    free(text);
+    return object;
+}
+
+int rb_report_sarif(FILE *out, const struct rb_report *report, struct rb_error *e)
+{
+    char *folder = getcwd(NULL, 0);
+    struct sarif s = {.has_baseline = report->has_baseline};
+    json_t *log = json_object(), *run = json_object(), *runs = json_array(), *results = json_array();
+
+    if (folder && strcmp(folder, "/") && asprintf(&s.root, "%s/", folder) < 0)
+        s.root = NULL;
+    free(folder);
+    for (size_t i = 0; i < report->races->count; i++)
+        append(&s, results, result(&s, &report->races->race[i]));
+    set(&s, run, "tool", tool(report->version));
+    set(&s, run, "invocations", json_pack("[{s:b}]", "executionSuccessful", 1));
+    if (s.root)
+        set(&s, run, "originalUriBaseIds", root_folder(&s));
+    set(&s, run, "columnKind", json_string("unicodeCodePoints"));
+    set(&s, run, "results", results);
+    append(&s, runs, run);
+    set(&s, log, "$schema", json_string(SCHEMA));
+    set(&s, log, "version", json_string("2.1.0"));
+    set(&s, log, "runs", runs);
+    if (!s.broken) {
+        json_dumpf(log, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15)); // the caller asks the stream
+        fputc('\n', out);
+    }
+    json_decref(log);
+    free(s.root);
+    return s.broken ? rb_internal(e, "out of memory for SARIF") : 0;
+}

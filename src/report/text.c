@@ -1,0 +1,112 @@
+// Text that people, editors and scripts know from ThreadSanitizer: the same order, the same words, another
+// name in front. Two lines more at the end of each report: its id, and what speaks for it.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+#include "report/words.h"
+
+// Names come from the program; they must not move the cursor or begin a line. Frees the text.
+static void put(FILE *out, const char *before, char *text, const char *after)
+{
+    if (!text)
+        return;
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+    fprintf(out, "%s%s%s", before, text, after);
+    free(text);
+}
+
+static void put_stack(FILE *out, const json_t *stack)
+{
+    const json_t *frame;
+    char number[32];
+    size_t i;
+
+    if (!json_array_size(stack))
+        fputs("    [failed to restore the stack]\n", out);
+    json_array_foreach(stack, i, frame)
+    {
+        snprintf(number, sizeof(number), "    #%zu ", i);
+        put(out, number, rb_words_frame(frame), "\n");
+    }
+    fputc('\n', out);
+}
+
+static void put_location(FILE *out, const json_t *record)
+{
+    const json_t *location = json_object_get(record, "location"), *stack = json_object_get(location, "stack");
+    const char *kind = rb_member_text(location, "kind");
+    const bool on_stack = kind && (!strcmp(kind, "stack") || !strcmp(kind, "tls"));
+    char *text = rb_words_location(record);
+
+    if (!text)
+        return;
+    if (json_array_size(stack)) {
+        put(out, "  ", text, kind && !strcmp(kind, "fd") ? " at:\n" : ":\n");
+        put_stack(out, stack);
+    } else {
+        put(out, "  ", text, on_stack ? ".\n\n" : "\n\n");
+    }
+}
+
+static void put_threads(FILE *out, const json_t *record)
+{
+    const json_t *thread;
+    size_t i;
+
+    json_array_foreach(json_object_get(record, "threads"), i, thread)
+    {
+        const json_t *stack = json_object_get(thread, "stack");
+        if (rb_member_int(thread, "id") == 0) // the main thread was created by nobody
+            continue;
+        put(out, "  ", rb_words_creation(record, thread), json_array_size(stack) ? " at:\n" : "\n\n");
+        if (json_array_size(stack))
+            put_stack(out, stack);
+    }
+}
+
+void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baseline)
+{
+    const json_t *accesses = json_object_get(race->record, "accesses");
+    const char *sampler = rb_member_text(race->record, "sampler");
+
+    fprintf(out, "==================\nWARNING: Railbird: data race (pid=%" JSON_INTEGER_FORMAT ")\n",
+            rb_member_int(race->record, "pid"));
+    for (size_t i = 0; i < 2; i++) {
+        put(out, "  ", rb_words_access(race->record, i), ":\n");
+        put_stack(out, json_object_get(json_array_get(accesses, i), "stack"));
+    }
+    put_location(out, race->record);
+    put_threads(out, race->record);
+    put(out, "SUMMARY: Railbird: ", rb_words_summary(race->record), "\n");
+    fprintf(out, "  id %s, evidence: %s", race->id, rb_words_evidence(race->record));
+    if (sampler)
+        put(out, ", sampler ", strdup(sampler), "");
+    fputc('\n', out);
+    put(out, "  ", rb_words_seen(race), "\n");
+    if (has_baseline)
+        fprintf(out, "  %s\n", race->is_new ? "new: not in the baseline" : "known: in the baseline");
+    fputs("==================\n", out);
+}
+
+void rb_report_text(FILE *out, const struct rb_report *report)
+{
+    const struct rb_races *races = report->races;
+    size_t new = 0;
+
+    for (size_t i = 0; i < races->count; i++) {
+        rb_report_race_text(out, &races->race[i], report->has_baseline);
+        new += races->race[i].is_new;
+    }
+    fprintf(out, "Railbird: %zu race%s in %" PRIu64 " record%s", races->count, races->count == 1 ? "" : "s",
+            races->records, races->records == 1 ? "" : "s");
+    if (report->has_baseline)
+        fprintf(out, ", %zu not in the baseline", new);
+    if (races->suppressed)
+        fprintf(out, ", %" PRIu64 " record%s suppressed", races->suppressed,
+                races->suppressed == 1 ? "" : "s");
+    fputc('\n', out);
+}

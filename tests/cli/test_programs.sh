@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# The programs of tests/programs, in pairs: X_race must be reported, by the two lines marked in its source, X_norace
+# must not. Built by `railbird cc` and `railbird c++`, run with every access sampled, judged by programs/judge.py.
+#   test_programs.sh [-k PATTERN] [-c COMPILER]... [-l LEVEL]... [-n RUNS] [-v]
+#   -k  only programs whose path contains PATTERN (a shell pattern)   -c  gcc, clang, clang-19; default gcc and clang
+#   -l  O0, O1, O2; default O1, and for one group in each compiler O0 and O2     -n  runs of each; default $RB_TEST_RUNS or 3
+#   -v  keeps the working folder and says where it is
+# RB_DETECTOR=tsan uses the compilers' own ThreadSanitizer instead: that tests the programs, not Railbird.
+# A program may ask for more in the comment it opens with:
+#   build: FLAGS      plugin: FILE (an object of its own, PLUGINS "/FILE.so")      compilers: NAMES (only these)
+set -euo pipefail
+self=$(realpath "${BASH_SOURCE[0]}")
+here=$(dirname "$self")
+programs=$(realpath "$here/../programs")
+export LC_ALL=C.UTF-8
+
+cxx_of() {
+  case $1 in
+  gcc*) echo "g++${1#gcc}" ;;
+  clang*) echo "clang++${1#clang}" ;;
+  esac
+}
+
+# asked KEY FILE: the words after "KEY:" in the opening comment
+asked() { sed -n "1,12s/^[ /]*\*.* \?$1: \(.*\)/\1/p" "$2" | sed 's| \*/$||'; }
+
+# build COMPILER ARGUMENTS...: C or C++ by what the last argument ends with
+build() {
+  local compiler=$1 driver=cc source=${*: -1}
+  shift
+  if [ "${source##*.}" = cpp ]; then
+    compiler=$(cxx_of "$compiler")
+    driver=c++
+  fi
+  if [ "$RB_DETECTOR" = tsan ]; then
+    # What railbird cc adds for the same reason: calls the compiler would replace after instrumentation.
+    "$compiler" -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove -Wno-tsan \
+      -Wno-unknown-warning-option "$@"
+  else
+    RAILBIRD_CC=$compiler "$RAILBIRD" $driver "$@"
+  fi
+}
+
+# job PROGRAM COMPILER LEVEL: builds and runs; leaves what judge.py wants
+job() {
+  local program=$1 compiler=$2 level=$3 folder plugin flags openmp=() status n
+  folder=$RB_WORK/$(tr / . <<<"$1").$2.$3
+  mkdir "$folder"
+  printf '%s\n' "$@" >"$folder/job"
+  echo "$programs/$program" >"$folder/sources"
+  flags=$(asked build "$programs/$program")
+  case $program in
+  openmp/*)
+    read -ra openmp <"$RB_WORK/openmp.$compiler"
+    TSAN_OPTIONS+=:ignore_noninstrumented_modules=1
+    ;;
+  esac
+  status=0
+  {
+    for plugin in $(asked plugin "$programs/$program"); do
+      plugin=$(dirname "$program")/$plugin
+      echo "$programs/$plugin" >>"$folder/sources"
+      build "$compiler" "-$level" -g -shared -fPIC -o "$folder/$(basename "${plugin%.*}").so" "$programs/$plugin" ||
+        status=$?
+    done
+    # shellcheck disable=SC2086 # several words
+    build "$compiler" "-$level" -g "${openmp[@]}" "-DPLUGINS=\"$folder\"" $flags -o "$folder/program" \
+      "$programs/$program" || status=$?
+    echo "$status"
+  } >"$folder/build" 2>&1
+  [ "$status" = 0 ] || return 0
+  for ((n = 1; n <= RB_TEST_RUNS; n++)); do
+    status=0
+    (cd "$folder" && timeout 10 ./program >"out.$n" 2>"err.$n" </dev/null) 2>>"$folder/shell" || status=$?
+    echo "$status" >"$folder/status.$n"
+  done
+  rm -f "$folder"/program "$folder"/*.so
+}
+
+if [ "${1:-}" = --job ]; then
+  shift
+  job "$@"
+  exit
+fi
+
+pattern='' keep='' compilers=() levels=()
+while getopts k:c:l:n:v option; do
+  case $option in
+  k) pattern=$OPTARG ;;
+  c) compilers+=("$OPTARG") ;;
+  l) levels+=("${OPTARG#-}") ;;
+  n) RB_TEST_RUNS=$OPTARG ;;
+  v) keep=1 ;;
+  *) exit 2 ;;
+  esac
+done
+export RB_TEST_RUNS=${RB_TEST_RUNS:-3} RB_DETECTOR=${RB_DETECTOR:-railbird}
+if [ "$RB_DETECTOR" != tsan ]; then
+  RAILBIRD=$(realpath "${RAILBIRD:-$here/../../build/bin/railbird}")
+  export RAILBIRD
+  if [ ! -e "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" ]; then
+    echo "skipped: there is no lib/librailbird_rt.a next to $(dirname "$RAILBIRD")"
+    exit 0
+  fi
+fi
+export RAILBIRD_OPTIONS=sampler=all
+export TSAN_OPTIONS="atexit_sleep_ms=0:report_thread_leaks=0:report_signal_unsafe=0"
+python3 "$programs/judge.py" --self-test
+RB_WORK=$(mktemp -d)
+export RB_WORK
+if [ -n "$keep" ]; then
+  echo "working in $RB_WORK"
+else
+  trap 'rm -rf "$RB_WORK"' EXIT
+fi
+
+# A compiler that is not there is left out, and so is OpenMP where its library is not.
+usable=()
+for compiler in "${compilers[@]:-gcc}" $([ ${#compilers[@]} != 0 ] || echo clang); do
+  if ! command -v "$compiler" >/dev/null || ! command -v "$(cxx_of "$compiler")" >/dev/null; then
+    echo "$compiler is not installed: left out"
+    continue
+  fi
+  usable+=("$compiler")
+  printf '#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n' >"$RB_WORK/omp.c"
+  for root in '' /usr/lib/llvm-*; do
+    header=$(find ${root:+"$root/lib"} /dev/null -name omp.h -print -quit 2>/dev/null)
+    flags="-fopenmp${header:+ -idirafter $(dirname "$header") -L$root/lib}"
+    # shellcheck disable=SC2086 # several words
+    if "$compiler" $flags "$RB_WORK/omp.c" -o "$RB_WORK/omp" 2>/dev/null && "$RB_WORK/omp"; then
+      echo "$flags" >"$RB_WORK/openmp.$compiler"
+      break
+    fi
+  done
+  [ -e "$RB_WORK/openmp.$compiler" ] || echo "$compiler has no OpenMP here: openmp/ is left out for it"
+done
+# LLVM's OpenMP library tells a detector of its synchronisation through this tool.
+tool=$(find /usr/lib/llvm-*/lib -maxdepth 1 -name libarcher.so 2>/dev/null | sort -V | tail -1)
+[ -z "$tool" ] || export OMP_TOOL_LIBRARIES=$tool
+
+# Every program has its twin.
+cd "$programs"
+unpaired=0
+for program in $(find . -name '*_race.c*' -o -name '*_norace.c*' | sed 's|^\./||' | sort); do
+  case $program in
+  *_norace.*) twin=${program/_norace./_race.} ;;
+  *) twin=${program/_race./_norace.} ;;
+  esac
+  [ -e "$twin" ] || {
+    echo "FAIL $program has no twin $twin"
+    unpaired=1
+  }
+  case $program in
+  *$pattern*) ;;
+  *) continue ;;
+  esac
+  only=$(asked compilers "$program")
+  for compiler in "${usable[@]}"; do
+    [[ -z $only || " $only " = *" $compiler "* ]] || continue
+    [[ $program != openmp/* || -e $RB_WORK/openmp.$compiler ]] || continue
+    if [ ${#levels[@]} != 0 ]; then
+      some=("${levels[@]}")
+    else
+      some=(O1)
+      case $compiler:$program in
+      gcc:abi/*) some+=(O0) ;;
+      clang*:abi/*) some+=(O2) ;;
+      esac
+    fi
+    for level in "${some[@]}"; do
+      echo "$program $compiler $level"
+    done
+  done
+done >"$RB_WORK/jobs"
+grep FAIL "$RB_WORK/jobs" || true
+sed -i '/^FAIL/d' "$RB_WORK/jobs"
+
+xargs -a "$RB_WORK/jobs" -P "$(nproc)" -L1 bash "$self" --job
+python3 "$programs/judge.py" "$RB_WORK" && [ "$unpaired" = 0 ]

@@ -1,0 +1,459 @@
+#!/usr/bin/env bash
+# railbird report: names, lines and inlined functions of programs compiled here; the formats; merging, baseline and
+# suppressions; what it refuses; the live mode that the runtime uses.
+set -euo pipefail
+. "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/lib.sh"
+command=(report)
+data=$RB_TEST_DATA/reports
+raw="python3 $data/raw.py"
+unset DEBUGINFOD_URLS
+
+# json FILE EXPRESSION: of the first line, as r
+json() { python3 -c 'import json, sys; r = json.loads(open(sys.argv[1]).readline()); print(eval(sys.argv[2]))' "$1" "$2"; }
+# line FILE COMMENT: the number of the line that ends with that comment
+line() { grep -n "// $2\$" "$data/$1" | cut -d: -f1 | grep . || echo "no-such-comment"; }
+# has TEXT...: each is in out
+has() {
+  local text
+  for text; do
+    grep -qF -- "$text" out || fail "no '$text' in: $(grep '#' out | head -c 900)"
+  done
+}
+has_not() { ! grep -qF -- "$1" out || fail "'$1' in: $(head -c 600 out)"; }
+
+# --- usage
+run 0 -h
+for word in --format -o --baseline --suppressions --debug-path --json text sarif html; do
+  grep -q -- "$word" out || fail "-h does not name $word"
+done
+cp "$data/shop.jsonl" r.jsonl
+refused 'which report'
+refused '--format xml: not known' r.jsonl --format xml
+refused '--format needs a value' r.jsonl --format
+refused '-o needs a value' r.jsonl -o
+refused '--colour' r.jsonl --colour
+refused '-x is not an option' r.jsonl -x
+refused '--json=1' r.jsonl --json=1
+refused 'no/such: cannot read' no/such
+refused "$work: cannot read" "$work"
+refused 'share standard output' r.jsonl --json --format sarif
+refused 'no/such' r.jsonl -o no/such/file
+refused 'a report to be read' r.jsonl -o r.jsonl
+cp r.jsonl b.jsonl
+refused 'is the baseline' r.jsonl --baseline b.jsonl -o b.jsonl
+refused 'no/such: cannot read' r.jsonl --baseline no/such
+refused 'no/such: cannot read suppressions' r.jsonl --suppressions no/such
+refused 'are for --live' r.jsonl --text -
+refused '--live reads standard input' --live r.jsonl
+refused '--live reads standard input' --live --format json
+cmp -s r.jsonl "$data/shop.jsonl" || fail "a refused command changed its input"
+
+# --- text: the golden report; from standard input; in a file; of a file read twice
+run 66 r.jsonl
+diff "$data/shop.txt" out >diff || fail "text differs: $(cat diff)"
+run 66 - <r.jsonl
+diff "$data/shop.txt" out >/dev/null || fail "standard input gives another report"
+run 66 r.jsonl -o report.txt
+[ ! -s out ] || fail "-o: also on stdout"
+diff "$data/shop.txt" report.txt >/dev/null || fail "-o gives another report"
+run 66 r.jsonl r.jsonl
+has 'Railbird: 5 races in 12 records' 'seen 4 times in 2 processes on till-1, till-2'
+: >empty
+run 0 empty
+has 'Railbird: 0 races in 0 records'
+printf '\n  \n' >blank
+run 0 blank
+
+# --- bad input names file, line and what was expected
+bad() { # PATTERN LINE...
+  printf '%s\n' "${@:2}" >bad.jsonl
+  refused "$1" bad.jsonl
+}
+good=$(head -n 1 r.jsonl)
+bad 'bad.jsonl:2: accesses: expected an array' "$good" '{}'
+bad 'bad.jsonl:3: expected a race as a JSON object' "$good" '' 'race'
+bad 'bad.jsonl:1: column' '{"accesses":'
+bad 'accesses\[0\].op: expected one of: read write' "${good/\"write\"/\"wr\"}"
+bad 'accesses\[0\].stack\[0\].offset: expected a string like' "${good/0x11a3/11a3}"
+bad 'expected a race' $'\x7fELF'
+bad 'bad.jsonl:1: column' '{"accesses":[],"accesses":[]}'
+head -c 300000 /dev/urandom >bad.jsonl
+refused 'bad.jsonl:' bad.jsonl
+printf '%s\n%s' "$good" "$good" >end.jsonl # the last line has no end, but is whole
+run 66 end.jsonl
+[ ! -s err ] || fail "a whole last line: $(cat err)"
+has 'in 2 records'
+for cut in 1 2 100 700; do # a killed program
+  printf '%s\n%s' "$good" "${good:0:$cut}" >cut.jsonl
+  run 66 cut.jsonl
+  has '1 race in 1 record'
+  grep -q '^railbird report: cut.jsonl: the last line is not whole' err || fail "cut at $cut: '$(cat err)'"
+done
+printf '%s\n%s\n' "${good:0:100}" "$good" >cut.jsonl
+refused 'cut.jsonl:1' cut.jsonl
+
+# --- names of programs compiled here
+innermost() { # what a stack through at_innermost of names.c must hold
+  has "#0 innermost $data/names.c:$(line names.c innermost):" \
+    "#1 middle $data/names.c:$(line names.c 'called from middle'):" \
+    "#2 outer $data/names.c:$(line names.c 'called from outer'):" \
+    "#3 outer $data/names.c:$(line names.c outer):"
+}
+compilers=gcc
+command -v clang >/dev/null && compilers+=" clang"
+for cc in $compilers; do
+  for flags in "-pie -fPIE" "-no-pie -fno-pie" "-gdwarf-4" "-gdwarf-5" "-gsplit-dwarf" "-O0" "-g1"; do
+    # shellcheck disable=SC2086
+    $cc -g -O2 $flags -Wl,--build-id "$data/names.c" -o names
+    $raw names table+12 at_innermost,at_outer at_count >names.jsonl
+    run 66 names.jsonl
+    innermost
+    has "#0 count_calls $data/names.c:$(line names.c count):" "Location is global 'table' of size 40 at 0x55" \
+      ', 12 bytes into it' "#0 main $data/names.c:" "(BuildId: " \
+      "SUMMARY: Railbird: data race $data/names.c:$(line names.c innermost) in innermost"
+    [ "$flags" = -g1 ] || has "defined at $data/names.c:$(line names.c table)"
+    run 66 names.jsonl --format json
+    expect "$cc $flags: inlined" "$(json out '[f.get("inlined") for f in r["accesses"][0]["stack"]]')" \
+      "[True, True, None, None]"
+    expect "$cc $flags: offsets" "$(json out 'len({f["offset"] for f in r["accesses"][0]["stack"][:3]})')" 1
+  done
+done
+gcc -g -O2 -shared -fPIC -DLIBRARY "$data/names.c" -o libnames.so
+$raw libnames.so hits+4 at_innermost,at_outer at_count >lib.jsonl
+run 66 lib.jsonl
+innermost
+has '(libnames.so+0x' "Location is global 'hits' of size 12"
+gcc -g -O2 -flto "$data/names.c" -o lto
+$raw lto table at_innermost,at_outer at_count >lto.jsonl
+run 66 lto.jsonl
+innermost
+gcc -g -O2 "$data/names.c" -o names
+$raw names "$(nm names | grep -o 'calls\.[0-9]*$')" at_outer at_count >static.jsonl
+run 66 static.jsonl
+has "Location is global 'calls' of size 4" "names.c:$(line names.c "a function's own")"
+
+for cc in $(sed 's/gcc/g++/; s/clang/clang++/' <<<"$compilers"); do
+  for flags in -pie -no-pie; do
+    $cc -g -O2 "$flags" "$data/names.cc" -o box
+    $raw box _ZN4shop4tillE+8 at_put,at_take,at_lambda at_hidden >box.jsonl
+    run 66 box.jsonl
+    has "#0 shop::Box<double>::put(double const&) $data/names.cc:$(line names.cc put):" \
+      "#1 shop::Box<double>::take() $data/names.cc:$(line names.cc take):" \
+      "#2 main $data/names.cc:$(line names.cc takes):" "::operator()(double) const $data/names.cc:" \
+      "#0 (anonymous namespace)::hidden(long) $data/names.cc:$(line names.cc hidden):" \
+      "Location is global 'shop::till' of size 32" ", 8 bytes into it, defined at $data/names.cc:$(line names.cc 'the till')"
+  done
+done
+
+# --- debug files apart: by link, by build-id; none; another build
+gcc -g -O2 -Wl,--build-id "$data/names.c" -o whole
+$raw whole table at_innermost,at_outer at_count >whole.jsonl
+mkdir -p .debug
+objcopy --only-keep-debug whole kept.dbg
+id=$(readelf -n whole | sed -n 's/.*Build ID: //p')
+mkdir -p symbols/.build-id/"${id:0:2}"
+cp whole whole.kept
+strip --strip-all whole
+run 66 whole.jsonl
+has '#0 <null> <null> (whole+0x' 'Location is global memory at 0x55' 'SUMMARY: Railbird: data race (whole+0x'
+has_not 'build-id differs'
+cp kept.dbg symbols/.build-id/"${id:0:2}"/"${id:2}".debug
+run 66 whole.jsonl
+has_not '#0 innermost'
+run 66 whole.jsonl --debug-path symbols
+innermost
+refused '--debug-path no/such' whole.jsonl --debug-path no/such
+objcopy --add-gnu-debuglink=kept.dbg whole
+mv kept.dbg .debug/
+run 66 whole.jsonl
+innermost
+has "Location is global 'table' of size 40"
+cp whole.kept whole
+strip --strip-debug whole # the symbol table stays
+$raw whole table outer count_calls >symbols.jsonl
+run 66 symbols.jsonl
+has '#0 outer <null> (whole+0x' '#0 count_calls <null> (whole+0x' "global 'table' of size 40 at"
+sed "s/$id/${id//[0-9]/a}/g" whole.jsonl >other.jsonl
+cp whole.kept whole
+run 66 other.jsonl
+has 'build-id differs)'
+has_not innermost
+sed "s/, \"build_id\": \"$id\"//g" whole.jsonl >none.jsonl
+run 66 none.jsonl
+innermost
+mv whole gone
+run 66 whole.jsonl
+has '(module not readable)'
+mkfifo whole
+run 66 whole.jsonl # does not wait for a writer
+has '(module not readable)'
+sed "s|$work/whole|[vdso]|g" whole.jsonl >vdso.jsonl
+run 66 vdso.jsonl
+has '([vdso]+0x'
+has_not 'not readable'
+
+# --- JSON: lines that are input again, with the same names and id
+$raw names table at_innermost,at_outer at_count >names.jsonl
+run 66 names.jsonl --format json -o once.jsonl
+rm names
+run 66 once.jsonl --format json -o twice.jsonl
+cmp -s once.jsonl twice.jsonl || fail "symbolized lines change when they are read again"
+expect "names that stay" "$(json twice.jsonl 'r["accesses"][0]["stack"][0]["function"]')" innermost
+expect "keys" "$(json once.jsonl '" ".join(list(r)[:8])')" \
+  "id source_id count first_time last_time pids hosts evidences"
+expect "time" "$(json once.jsonl 'r["time"]')" 1763251200.123
+run 66 r.jsonl --json
+expect "lines of --json" "$(wc -l <out)" 1
+expect "counts" "$(json out '[r[k] for k in ("files", "records", "truncated", "suppressed", "distinct", "new")]')" \
+  "[1, 6, 0, 0, 5, 5]"
+expect "races" "$(json out 'len(r["races"])')" 5
+run 66 r.jsonl --json --format html -o page.html
+expect "--json beside -o" "$(json out 'r["distinct"]')" 5
+grep -q '<h1>5 data races' page.html || fail "-o beside --json"
+sed '1s|"host":"till-1"|"control":{"suppressions_text":"race:sell"},"host":"till-1"|' r.jsonl >control.jsonl
+run 66 control.jsonl --format json
+expect "control" "$(grep -c control out || true)" 0
+
+# --- the id: across runs, places, order of accesses; the same as the document computes
+id_of() { run 66 "$@" --format json && json out 'r["id"]'; }
+first=$(id_of lib.jsonl)
+BIAS=0x7f0000000000 $raw libnames.so hits+4 at_innermost at_count pid=9 'host="x"' 'evidence="clock"' >moved.jsonl
+expect "id in another run" "$(id_of moved.jsonl)" "$first"
+python3 -c 'import json; r = json.load(open("moved.jsonl")); r["accesses"].reverse(); print(json.dumps(r))' >swapped.jsonl
+expect "id of swapped accesses" "$(id_of swapped.jsonl)" "$first"
+run 66 lib.jsonl moved.jsonl swapped.jsonl
+has 'Railbird: 1 race in 3 records'
+run 66 lib.jsonl names.jsonl
+has 'Railbird: 2 races in 2 records'
+expect "id as documented" "$(python3 - libnames.so lib.jsonl <<'EOF'
+import json, sys
+r = json.load(open("lib.jsonl"))
+tops = [a["stack"][0] for a in r["accesses"]]
+mask = (1 << 64) - 1
+h = 0xcbf29ce484222325
+for byte in " ".join(sorted(t["build_id"] + "+" + t["offset"] for t in tops)).encode():
+    h = (h ^ byte) * 0x100000001b3 & mask
+h = (h ^ h >> 33) * 0xff51afd7ed558ccd & mask
+h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53 & mask
+print(f"{h ^ h >> 33:016x}")
+EOF
+)" "$first"
+
+# --- baseline
+run 66 r.jsonl --format json -o base.jsonl
+run 0 r.jsonl --baseline base.jsonl
+has ', 0 not in the baseline' 'known: in the baseline'
+run 0 r.jsonl --baseline r.jsonl
+head -n 2 base.jsonl >part.jsonl
+run 66 r.jsonl --baseline part.jsonl
+expect "new ones" "$(grep -c 'new: not in the baseline' out)" 3
+run 66 r.jsonl --baseline part.jsonl --format json
+expect "new in JSON" "$(python3 -c 'import json, sys; print([json.loads(l)["new"] for l in sys.stdin])' <out)" \
+  "[False, False, True, True, True]"
+run 66 r.jsonl --baseline part.jsonl --json
+expect "new in --json" "$(json out 'r["new"]')" 3
+run 66 r.jsonl --baseline empty
+sed 's/.*"id":"\([0-9a-f]*\)".*/{"id":"\1"}/' base.jsonl >ids.jsonl
+run 0 r.jsonl --baseline ids.jsonl
+echo '{"id":"x"}' >bad.jsonl
+refused 'bad.jsonl:1: accesses' r.jsonl --baseline bad.jsonl
+# a rebuild with lines and code added above keeps what is known, and shows what is not
+gcc -g -O2 "$data/names.c" -o v1
+$raw v1 table at_innermost at_count >v1.jsonl
+run 66 v1.jsonl --format json -o v1.base
+{ sed -n 1,10p "$data/names.c"; printf 'int more(int n);\nint more(int n)\n{\n    return n * 3 + hits[2];\n}\n'; sed -n '11,$p' "$data/names.c"; } >names.c
+gcc -g -O2 names.c -o v2
+$raw v2 table at_innermost at_count >v2.jsonl
+$raw v2 table at_outer at_count >>v2.jsonl
+run 66 v2.jsonl --baseline v1.base
+expect "known after a rebuild" "$(grep -c 'known: in the baseline' out)" 1
+expect "new after a rebuild" "$(grep -c 'new: not in the baseline' out)" 1
+
+# --- suppressions
+cat >supp <<'EOF'
+# ours
+race:shop::sell
+race_top:^stop$
+thread:main
+EOF
+run 66 r.jsonl --suppressions supp
+has 'Railbird: 2 races in 6 records, 4 records suppressed'
+printf 'race:main\n' >supp2
+run 0 r.jsonl --suppressions supp --suppressions supp2
+has 'Railbird: 0 races in 6 records, 6 records suppressed'
+run 0 lib.jsonl --suppressions <(echo 'race:^innermost$') # names that only symbolizing gives
+run 0 lib.jsonl --suppressions <(echo 'called_from_lib:libnames.so')
+run 0 lib.jsonl --suppressions <(echo 'race:^hits$')
+run 66 lib.jsonl --suppressions <(echo 'race_top:^outer$')
+printf 'race:a\n\nrice:b\n' >bad.supp
+refused "bad.supp:3: 'rice' is not a type" r.jsonl --suppressions bad.supp
+refused 'zero bytes' r.jsonl --suppressions /bin/true
+
+# --- SARIF
+python3 -c 'import json; r = json.load(open("lib.jsonl")); print(json.dumps(r))' >one.jsonl
+run 66 r.jsonl one.jsonl --format sarif --baseline part.jsonl -o r.sarif
+python3 "$data/check_sarif.py" r.sarif >out || fail "SARIF: $(cat out)"
+python3 "$data/check_sarif.py" --self-test r.sarif >out || fail "the checker of SARIF: $(cat out)"
+sarif() { python3 -c 'import json, sys; r = json.load(open("r.sarif"))["runs"][0]; print(eval(sys.argv[1]))' "$1"; }
+expect "results" "$(sarif 'len(r["results"])')" 6
+expect "states" "$(sarif '[x["baselineState"] for x in r["results"]]')" \
+  "['unchanged', 'unchanged', 'new', 'new', 'new', 'new']"
+expect "levels" "$(sarif '[x["level"] for x in r["results"]]')" "['error', 'error', 'warning', 'error', 'error', 'error']"
+expect "occurrences" "$(sarif 'r["results"][0]["occurrenceCount"]')" 2
+expect "fingerprint" "$(sarif 'r["results"][5]["partialFingerprints"]["railbirdRace/v1"]')" "$first"
+expect "flows" "$(sarif '[len(t["locations"]) for t in r["results"][0]["codeFlows"][0]["threadFlows"]]')" "[2, 3]"
+run 66 r.jsonl --format sarif
+expect "no state without a baseline" "$(grep -c baselineState out || true)" 0
+run 0 empty --format sarif
+cp out r.sarif
+python3 "$data/check_sarif.py" r.sarif >out || fail "SARIF without results: $(cat out)"
+mkdir -p 'src dir/build' # names relative to the folder we run in, without .. and with what URIs need
+cp "$data/names.c" 'src dir/ä.c'
+(cd 'src dir/build' && gcc -g -O2 ../ä.c -o ../../relative)
+$raw relative table at_outer at_count >relative.jsonl
+run 66 relative.jsonl --format sarif -o r.sarif
+expect "URI" "$(sarif 'r["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]')" \
+  "{'uriBaseId': 'SRCROOT', 'uri': 'src%20dir/%C3%A4.c'}"
+python3 "$data/check_sarif.py" r.sarif >out || fail "SARIF: $(cat out)"
+
+# --- HTML: self-contained, escaped, with the source
+run 66 lib.jsonl r.jsonl --format html -o page.html
+! grep -qE 'https?://|src=|href=|@import|url\(' page.html || fail "the page refers to elsewhere"
+grep -q "MARK(at_innermost); // innermost" page.html || fail "no source in the page"
+grep -q 'class="hit">' page.html || fail "no line is marked"
+expect "races in the page" "$(grep -c '<details class="race"' page.html)" 6
+python3 - page.html <<'EOF' >out || fail "HTML: $(cat out)"
+import html.parser, sys
+class Check(html.parser.HTMLParser):
+    void = {"meta", "input", "br"}
+    def __init__(self):
+        super().__init__()
+        self.open, self.bad = [], []
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.void:
+            self.open.append(tag)
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.bad.append(f"</{tag}> at {self.getpos()}")
+c = Check()
+c.feed(open(sys.argv[1], encoding="utf-8").read())
+print(c.bad, c.open)
+sys.exit(bool(c.bad or c.open))
+EOF
+evil='<script>alert(1)</script>"'"'"'&<b onclick=x>'
+python3 - "$evil" <<'EOF' >evil.jsonl
+import json, sys
+e = sys.argv[1]
+r = json.loads(open("r.jsonl").readline())
+def walk(x):
+    for k, v in (x.items() if isinstance(x, dict) else enumerate(x)):
+        if isinstance(v, (dict, list)):
+            walk(v)
+        elif isinstance(v, str) and k not in ("op", "address", "offset", "kind", "evidence"):
+            x[k] = e + v
+walk(r)
+r["location"] = {"kind": "global", "name": e, "module": e, "offset": "0x1", "file": e, "line": 1}
+print(json.dumps(r))
+EOF
+run 66 evil.jsonl --format html
+! grep -qE '<script>alert|<b onclick' out || fail "names reach the page unescaped"
+grep -q '&lt;script&gt;alert(1)' out || fail "names are not in the page"
+run 66 evil.jsonl --format sarif -o r.sarif
+python3 "$data/check_sarif.py" r.sarif >out || fail "SARIF of odd names: $(cat out)"
+echo 'top secret' >secret.txt
+sed "s|/src/shop/report.cc|$work/secret.txt|; s|\"line\":44|\"line\":1|" r.jsonl >leak.jsonl
+run 66 leak.jsonl --format html
+! grep -q 'top secret' out || fail "the page shows a file that is not source"
+printf 'int \xff; // caf\xe9\n' >latin.c
+sed "s|/src/shop/report.cc|$work/latin.c|; s|\"line\":44|\"line\":1|" r.jsonl >latin.jsonl
+run 66 latin.jsonl --format html
+grep -q 'int ?; // caf?' out || fail "source that is not UTF-8"
+iconv -f UTF-8 -t UTF-8 out >/dev/null || fail "the page is not UTF-8"
+
+# --- live: the runtime's symbolizer
+live() { # STATUS ARGUMENTS...: reads live.in
+  local want=$1 got=0
+  shift
+  timeout 10 "$RAILBIRD" report --live "$@" <live.in >out 2>err || got=$?
+  [ "$got" = "$want" ] || fail "--live $*: status $got instead of $want: $(head -c 300 err)"
+  [ ! -s out ] || fail "--live wrote on stdout"
+}
+cp lib.jsonl live.in
+live 0
+cp err out && innermost
+expect "one report" "$(grep -c '^WARNING: Railbird: data race (pid=123)$' err)" 1
+has_not 'Railbird: 1 race'
+cat lib.jsonl lib.jsonl >live.in # two lines, two reports: merging is for later
+live 0 --text live.txt --json-file live.jsonl
+[ ! -s err ] || fail "--text FILE: $(cat err)"
+expect "reports in the file" "$(grep -c '^WARNING' live.txt)" 2
+expect "lines in the file" "$(wc -l <live.jsonl)" 2
+live 0 --text live.txt --json-file live.jsonl
+expect "appended" "$(grep -c '^WARNING' live.txt) $(wc -l <live.jsonl)" "4 4"
+expect "mode" "$(stat -c %a live.jsonl)" "$(printf '%o' $((0644 & ~0$(umask))))"
+expect "id" "$(json live.jsonl 'r["id"]')" "$first"
+expect "names" "$(json live.jsonl 'r["accesses"][0]["stack"][2]["function"]')" outer
+run 66 live.jsonl
+has 'Railbird: 1 race in 4 records'
+$raw libnames.so hits at_innermost at_count 'control={"suppressions_text":"race:^middle$\nrice:x"}' >live.in
+live 3 --text - --json-file none.json
+grep -q "suppressions of the program:2: 'rice' is not a type" err || fail "bad suppressions: $(cat err)"
+expect "suppressed reports" "$(grep -c WARNING err || true)" 0
+[ ! -e none.json ] || fail "a suppressed race left a file"
+$raw libnames.so hits at_innermost at_count 'control={"suppressions_text":"race:nothing"}' >live.in
+live 0 --json-file control.out
+expect "control in the output" "$(grep -c control control.out || true)" 0
+$raw libnames.so hits at_innermost at_count "control={\"suppressions\":\"$work/live.supp\"}" >live.in
+live 0
+grep -q 'live.supp: cannot read suppressions' err || fail "missing suppressions: $(cat err)"
+grep -q WARNING err || fail "the report is lost when suppressions are missing"
+echo 'race_top:innermost' >live.supp
+live 3
+mkdir -p beside # a relative name is tried beside the program, as ThreadSanitizer does
+mv live.supp beside/
+$raw libnames.so hits at_innermost at_count "program=\"$work/beside/prog\"" >live.in
+live 3 --suppressions live.supp
+cp lib.jsonl live.in
+live 3 --suppressions beside/live.supp
+live 0 --suppressions <(echo race:nothing)
+live 1 --text - --json-file no/such/file # said, and the report is there
+expect "complaints" "$(grep -c 'no/such/file: cannot write' err)" 1
+grep -q WARNING err || fail "the report is lost when the file cannot be written"
+live 1 --text no/such/file
+grep -q WARNING err || fail "the report is lost when its file cannot be written"
+if [ -w /dev/full ]; then
+  live 1 --text - --json-file /dev/full
+  grep -q '/dev/full: cannot write' err || fail "a full disk: $(cat err)"
+fi
+{ echo '{}'; cat lib.jsonl; } >live.in
+live 1
+grep -q 'standard input: accesses: expected an array' err || fail "a bad line: $(cat err)"
+grep -q WARNING err || fail "a bad line hides the next one"
+: >live.in
+live 3 --json-file none.json
+[ ! -e none.json ] || fail "no race left a file"
+# reports at once, survives what is meant for the program, ends with its input
+mkfifo pipe
+"$RAILBIRD" report --live --text slow.txt <pipe 2>err &
+reporter=$!
+exec 9>pipe
+cat lib.jsonl >&9
+for _ in $(seq 100); do
+  grep -qs SUMMARY slow.txt && break
+  sleep 0.05
+done
+grep -qs SUMMARY slow.txt || fail "--live waits for the end of its input"
+kill -INT $reporter
+kill -TERM $reporter
+cat lib.jsonl >&9
+exec 9>&-
+got=0
+wait $reporter || got=$?
+expect "--live after signals" "$got $(grep -c WARNING slow.txt)" "0 2"
+# quickly: a program waits for it
+cp lib.jsonl live.in
+begin=$(date +%s%N)
+for _ in 1 2 3 4 5; do live 0; done
+took=$((($(date +%s%N) - begin) / 5000000))
+[ $took -lt 500 ] || fail "--live takes $took ms for a small program"
+finish report

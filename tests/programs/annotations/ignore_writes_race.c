@@ -1,0 +1,26 @@
+/* AnnotateIgnoreWritesBegin covers writes up to AnnotateIgnoreWritesEnd only. */
+#include "../order.h"
+
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
+
+int data;
+
+static void first(void)
+{
+    data = 1; /* RACE 1 */
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    data = 2; /* RACE 2 */
+}
+
+int main(void)
+{
+    return rb_both(first, second);
+}

@@ -1,0 +1,26 @@
+/* Data written between the release fence and the relaxed store is not released by the fence. */
+#include "../order.h"
+#include <stdatomic.h>
+
+int data;
+atomic_int flag;
+
+static void first(void)
+{
+    atomic_thread_fence(memory_order_release);
+    data = 1; /* RACE 1 */
+    atomic_store_explicit(&flag, 1, memory_order_relaxed);
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    RB_CHECK(atomic_load_explicit(&flag, memory_order_acquire) == 1);
+    data = 2; /* RACE 2 */
+}
+
+int main(void)
+{
+    return rb_both(first, second);
+}

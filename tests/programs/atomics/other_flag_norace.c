@@ -1,0 +1,25 @@
+/* Release and acquire of the same flag, with another one beside it in the same eight bytes. */
+#include "../order.h"
+#include <stdatomic.h>
+
+int data;
+_Alignas(8) atomic_int flags[2];
+
+static void first(void)
+{
+    data = 1;
+    atomic_store_explicit(&flags[0], 1, memory_order_release);
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    rb_use(atomic_load_explicit(&flags[0], memory_order_acquire));
+    data = 2;
+}
+
+int main(void)
+{
+    return rb_both(first, second);
+}

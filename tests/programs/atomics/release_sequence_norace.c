@@ -1,0 +1,37 @@
+/* A chain of relaxed read-modify-writes of two threads hands on the release it began with. */
+#include "../order.h"
+#include <stdatomic.h>
+
+int data;
+atomic_int flag;
+
+static void first(void)
+{
+    data = 1;
+    atomic_store_explicit(&flag, 1, memory_order_release);
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    int one = 2;
+
+    rb_await(1);
+    atomic_fetch_add_explicit(&flag, 1, memory_order_relaxed);
+    RB_CHECK(
+        atomic_compare_exchange_strong_explicit(&flag, &one, 3, memory_order_relaxed, memory_order_relaxed));
+    atomic_exchange_explicit(&flag, 4, memory_order_relaxed);
+    rb_reach(2);
+}
+
+static void third(void)
+{
+    rb_await(2);
+    RB_CHECK(atomic_load_explicit(&flag, memory_order_acquire) == 4);
+    data = 2;
+}
+
+int main(void)
+{
+    return rb_three(first, second, third);
+}

@@ -1,0 +1,35 @@
+/*
+ * Another thread's relaxed store ends the release sequence: the value read is not of the first thread's
+ * release, and nothing else connects the two.
+ */
+#include "../order.h"
+#include <stdatomic.h>
+
+int data;
+atomic_int flag;
+
+static void first(void)
+{
+    data = 1; /* RACE 1 */
+    atomic_store_explicit(&flag, 1, memory_order_release);
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    atomic_store_explicit(&flag, 2, memory_order_relaxed);
+    rb_reach(2);
+}
+
+static void third(void)
+{
+    rb_await(2);
+    RB_CHECK(atomic_load_explicit(&flag, memory_order_acquire) == 2);
+    data = 2; /* RACE 2 */
+}
+
+int main(void)
+{
+    return rb_three(first, second, third);
+}

@@ -1,0 +1,67 @@
+/* Every kind of read-modify-write with relaxed order: no edge. */
+#include "../order.h"
+#include <stdatomic.h>
+
+RB_APART int swapped, added, subtracted, anded, ored, xored, nanded, strong, weak;
+int flags[9];
+#define ORDER memory_order_relaxed
+
+static void first(void)
+{
+    int zero = 0;
+
+    swapped = 1; /* RACE 1 */
+    __atomic_exchange_n(&flags[0], 1, ORDER);
+    added = 1; /* RACE 3 */
+    __atomic_fetch_add(&flags[1], 1, ORDER);
+    subtracted = 1; /* RACE 5 */
+    __atomic_fetch_sub(&flags[2], 1, ORDER);
+    anded = 1; /* RACE 7 */
+    __atomic_fetch_and(&flags[3], 1, ORDER);
+    ored = 1; /* RACE 9 */
+    __atomic_fetch_or(&flags[4], 1, ORDER);
+    xored = 1; /* RACE 11 */
+    __atomic_fetch_xor(&flags[5], 1, ORDER);
+    nanded = 1; /* RACE 13 */
+    __atomic_fetch_nand(&flags[6], 1, ORDER);
+    strong = 1; /* RACE 15 */
+    __atomic_compare_exchange_n(&flags[7], &zero, 1, 0, ORDER, memory_order_relaxed);
+    weak = 1; /* RACE 17 */
+    while (!__atomic_compare_exchange_n(&flags[8], &zero, 1, 1, ORDER, memory_order_relaxed))
+        zero = 0;
+    rb_reach(1);
+}
+
+static int acquire(int n)
+{
+    return __atomic_load_n(&flags[n], memory_order_acquire);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    /* The earliest first: a later flag would order what came before it. */
+    rb_use(acquire(0));
+    swapped = 2; /* RACE 2 */
+    rb_use(acquire(1));
+    added = 2; /* RACE 4 */
+    rb_use(acquire(2));
+    subtracted = 2; /* RACE 6 */
+    rb_use(acquire(3));
+    anded = 2; /* RACE 8 */
+    rb_use(acquire(4));
+    ored = 2; /* RACE 10 */
+    rb_use(acquire(5));
+    xored = 2; /* RACE 12 */
+    rb_use(acquire(6));
+    nanded = 2; /* RACE 14 */
+    rb_use(acquire(7));
+    strong = 2; /* RACE 16 */
+    rb_use(acquire(8));
+    weak = 2; /* RACE 18 */
+}
+
+int main(void)
+{
+    return rb_both(first, second);
+}

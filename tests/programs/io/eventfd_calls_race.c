@@ -1,0 +1,28 @@
+/* eventfd_write and eventfd_read; written behind the post. */
+#include "../order.h"
+#include <sys/eventfd.h>
+
+int data, event;
+
+static void first(void)
+{
+    RB_CHECK(eventfd_write(event, 1) == 0);
+    data = 1; /* RACE 1 */
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    eventfd_t count;
+
+    RB_CHECK(eventfd_read(event, &count) == 0);
+    rb_await(1);
+    data = 2; /* RACE 2 */
+}
+
+int main(void)
+{
+    event = eventfd(0, 0);
+    RB_CHECK(event >= 0);
+    return rb_both(first, second);
+}

@@ -1,0 +1,26 @@
+/* Written behind the unlock. */
+#include "../order.h"
+
+int data;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void first(void)
+{
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    data = 1; /* RACE 1 */
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    pthread_mutex_lock(&mutex);
+    data = 2; /* RACE 2 */
+    pthread_mutex_unlock(&mutex);
+}
+
+int main(void)
+{
+    return rb_both(first, second);
+}

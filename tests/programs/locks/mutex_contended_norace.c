@@ -1,0 +1,29 @@
+/* The second thread waits for the mutex the first holds. */
+#include "../order.h"
+
+int data;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void first(void)
+{
+    pthread_mutex_lock(&mutex);
+    rb_reach(1);
+    usleep(20000);
+    data = 1;
+    pthread_mutex_unlock(&mutex);
+    rb_reach(2);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    pthread_mutex_lock(&mutex);
+    rb_await(2);
+    data = 2;
+    pthread_mutex_unlock(&mutex);
+}
+
+int main(void)
+{
+    return rb_both(first, second);
+}

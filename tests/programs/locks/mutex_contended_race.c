@@ -1,0 +1,32 @@
+/*
+ * The second thread waits for the mutex the first holds; what the first does behind the unlock is not
+ * ordered.
+ */
+#include "../order.h"
+
+int data;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void first(void)
+{
+    pthread_mutex_lock(&mutex);
+    rb_reach(1);
+    usleep(20000);
+    pthread_mutex_unlock(&mutex);
+    data = 1; /* RACE 1 */
+    rb_reach(2);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    pthread_mutex_lock(&mutex);
+    rb_await(2);
+    data = 2; /* RACE 2 */
+    pthread_mutex_unlock(&mutex);
+}
+
+int main(void)
+{
+    return rb_both(first, second);
+}

@@ -1,0 +1,24 @@
+/* Only one of two threads takes the lock. */
+#include "../order.h"
+
+int data;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void first(void)
+{
+    pthread_mutex_lock(&mutex);
+    data = 1; /* RACE 1 */
+    pthread_mutex_unlock(&mutex);
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    rb_use(data); /* RACE 2 */
+}
+
+int main(void)
+{
+    return rb_both(first, second);
+}

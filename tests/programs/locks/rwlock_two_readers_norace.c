@@ -1,0 +1,42 @@
+/* A writer is ordered after all readers that had the lock at once, in whatever order they gave it back. */
+#include "../order.h"
+
+RB_APART int data, noted[2];
+pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void first(void)
+{
+    pthread_rwlock_rdlock(&lock);
+    rb_reach(1);
+    rb_await(2);
+    noted[0] = 1;
+    rb_use(data);
+    pthread_rwlock_unlock(&lock);
+    rb_reach(3);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    pthread_rwlock_rdlock(&lock);
+    rb_reach(2);
+    noted[1] = 1;
+    rb_await(3);
+    pthread_rwlock_unlock(&lock);
+    rb_reach(4);
+}
+
+static void third(void)
+{
+    rb_await(4);
+    pthread_rwlock_wrlock(&lock);
+    data = 3;
+    noted[0] = 3;
+    noted[1] = 3;
+    pthread_rwlock_unlock(&lock);
+}
+
+int main(void)
+{
+    return rb_three(first, second, third);
+}

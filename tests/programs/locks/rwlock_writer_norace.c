@@ -1,0 +1,35 @@
+/* Writer, reader, writer: each ordered after those before. */
+#include "../order.h"
+
+int data;
+pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void first(void)
+{
+    pthread_rwlock_wrlock(&lock);
+    data = 1;
+    pthread_rwlock_unlock(&lock);
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    pthread_rwlock_rdlock(&lock);
+    rb_use(data);
+    pthread_rwlock_unlock(&lock);
+    rb_reach(2);
+}
+
+static void third(void)
+{
+    rb_await(2);
+    pthread_rwlock_wrlock(&lock);
+    data = 3;
+    pthread_rwlock_unlock(&lock);
+}
+
+int main(void)
+{
+    return rb_three(first, second, third);
+}

@@ -1,0 +1,37 @@
+/* A named semaphore; written behind sem_post. */
+#include "../order.h"
+#include <fcntl.h>
+#include <semaphore.h>
+#include <stdio.h>
+
+int data;
+char name[64];
+sem_t *posted, *waited;
+
+static void first(void)
+{
+    sem_post(posted);
+    data = 1; /* RACE 1 */
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    sem_wait(waited);
+    rb_await(1);
+    data = 2; /* RACE 2 */
+}
+
+int main(void)
+{
+    snprintf(name, sizeof(name), "/railbird-test-%d", (int)getpid());
+    posted = sem_open(name, O_CREAT | O_EXCL, 0600, 0);
+    RB_CHECK(posted != SEM_FAILED);
+    waited = sem_open(name, 0);
+    RB_CHECK(waited != SEM_FAILED);
+    sem_unlink(name);
+    rb_both(first, second);
+    sem_close(posted);
+    sem_close(waited);
+    return 0;
+}

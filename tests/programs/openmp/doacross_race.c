@@ -1,0 +1,17 @@
+/* Iterations that wait for the one before the previous: neighbours are not ordered. */
+#include "../order.h"
+
+enum { SIZE = 40 };
+int cells[SIZE + 1];
+
+int main(void)
+{
+#pragma omp parallel for num_threads(2) schedule(static, 1) ordered(1)
+    for (int i = 1; i < SIZE; i++) {
+#pragma omp ordered depend(sink : i - 2)
+        cells[i] = cells[i - 1] + 1; /* RACE 1 RACE 2 */
+#pragma omp ordered depend(source)
+    }
+    rb_use(cells[SIZE - 1]);
+    return rb_done();
+}

@@ -1,0 +1,35 @@
+/* OpenMP's locks: one for both threads; a test that succeeded. */
+#include "../order.h"
+#include <omp.h>
+
+RB_APART int locked, tested;
+omp_lock_t locks[2], held;
+
+int main(void)
+{
+    omp_init_lock(&locks[0]);
+    omp_init_lock(&locks[1]);
+    omp_init_lock(&held);
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 0) {
+            omp_set_lock(&locks[0]);
+            locked = 1;
+            omp_unset_lock(&locks[0]);
+            omp_set_lock(&held);
+            tested = 1;
+            omp_unset_lock(&held);
+            rb_reach(1);
+        } else {
+            rb_await(1);
+            omp_set_lock(&locks[0]);
+            locked = 2;
+            omp_unset_lock(&locks[0]);
+            RB_CHECK(omp_test_lock(&held));
+            tested = 2;
+            omp_unset_lock(&held);
+        }
+    }
+    omp_destroy_lock(&held);
+    return rb_done();
+}

@@ -1,0 +1,33 @@
+/* A thread of the program's own and a team share a mutex; two teams at once, one in each thread. */
+#include "../order.h"
+#include <omp.h>
+
+int data;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void first(void)
+{
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1) {
+        pthread_mutex_lock(&mutex);
+        data = 1;
+        pthread_mutex_unlock(&mutex);
+        rb_reach(1);
+    }
+}
+
+static void second(void)
+{
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1) {
+        rb_await(1);
+        pthread_mutex_lock(&mutex);
+        data = 2;
+        pthread_mutex_unlock(&mutex);
+    }
+}
+
+int main(void)
+{
+    return rb_both(first, second);
+}

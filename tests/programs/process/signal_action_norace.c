@@ -1,0 +1,42 @@
+/*
+ * Written before sigaction: ordered before the handler, in whatever thread it runs, and whoever sent the
+ * signal.
+ */
+#include "../order.h"
+#include <signal.h>
+
+int data;
+
+static void handler(int number)
+{
+    (void)number;
+    rb_use(data);
+    rb_reach(3);
+}
+
+static void first(void)
+{
+    struct sigaction action = {.sa_handler = handler};
+
+    rb_await(1);
+    data = 1;
+    sigaction(SIGUSR1, &action, NULL);
+    rb_reach(2);
+}
+
+static void second(void)
+{
+    rb_reach(1);
+    rb_await_signals(3);
+}
+
+int main(void)
+{
+    pthread_t maker = rb_start(first), receiver = rb_start(second);
+
+    rb_await(2);
+    pthread_kill(receiver, SIGUSR1); /* by a thread that is ordered after neither */
+    pthread_join(receiver, NULL);
+    pthread_join(maker, NULL);
+    return rb_done();
+}

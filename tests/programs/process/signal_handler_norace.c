@@ -1,0 +1,32 @@
+/* A handler interrupts a thread and writes what only that thread writes. */
+#include "../order.h"
+#include <signal.h>
+
+int data;
+
+static void handler(int number)
+{
+    (void)number;
+    data = 2;
+    rb_reach(2);
+}
+
+static void first(void)
+{
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    data = 1;
+    raise(SIGUSR1);
+    rb_await_signals(2);
+    data = 3;
+}
+
+int main(void)
+{
+    signal(SIGUSR1, handler);
+    return rb_both(first, second);
+}

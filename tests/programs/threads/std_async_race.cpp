@@ -1,0 +1,19 @@
+/* std::async: its data is used before get. */
+#include "../order.h"
+#include <future>
+
+int data;
+
+int main()
+{
+    auto result = std::async(std::launch::async, [] {
+        data = 1; /* RACE 1 */
+        rb_reach(1);
+        return 7;
+    });
+
+    rb_await(1);
+    data = 2; /* RACE 2 */
+    RB_CHECK(result.get() == 7);
+    return rb_done();
+}
