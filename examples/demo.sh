@@ -1,31 +1,34 @@
 #!/usr/bin/env bash
-# A first look: a trace with races, one analysis, and the comparison of engines and samplers on it.
+# A first look, on a real program: build it, run it, read the report, see it as a page, record it and ask the
+# laboratory what other samplers would have found.
 set -euo pipefail
-railbird=${1:-railbird}
+railbird=$(realpath "${1:-railbird}")
+here=$(dirname "$(realpath "$0")")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-out=${RAILBIRD_DEMO_HTML:-railbird-demo.html}
+pages=$PWD
 
-step() { printf '\n\033[1m$ railbird %s\033[0m\n' "$*"; }
-show() { # runs railbird; a race found is what we hope for
-  step "$@"
-  (cd "$folder" && "$railbird" "$@") || [ $? -eq 66 ]
+say() { printf '\n%s\n' "$*"; }
+show() { # the command as one would type it; a race found is what we hope for
+  printf '\n\033[1m$ %s\033[0m\n' "${*//"$railbird"/railbird}"
+  (cd "$folder" && "$@") || [ $? -eq 66 ]
 }
-railbird=$(realpath "$railbird")
+cp "$here/demo/tally.c" "$folder"
 
-echo "A trace of 5 million events: 16 threads, locks, and a few accesses that forget their lock."
-show trace gen -o demo.rbt --events 5e6 --threads 16 --race 0.001
-show trace info demo.rbt
+say "A small program with a mistake: four threads, one line outside the lock."
+show sed -n '12,19p' tally.c
+show "$railbird" cc -g -O1 tally.c -o tally
+show "$railbird" run -o report=text,json:races.json -- ./tally
 
-echo; echo "Every access, exactly: which are the second of a race?"
-show analyze demo.rbt --engine so --sampler all --races races.csv
+say "The same report as a page, and for machines:"
+show "$railbird" report races.json --format html -o races.html
+cp "$folder/races.html" "$pages/railbird-demo-races.html"
+echo "$pages/railbird-demo-races.html (open it in a browser; it needs no network)"
+show "$railbird" report races.json --format sarif -o races.sarif
 
-echo; echo "The first races, as a script would read them:"
-step "analyze demo.rbt --races races.csv; head -4 races.csv"
-echo "index1,index2,variable,thread1,thread2,op1,op2,location1,location2"
-head -4 "$folder/races.csv"
-
-echo; echo "Sampling: what each policy would have found of it, and at what cost."
-show compare demo.rbt --engines fasttrack,so --runs 3 --html page.html
-mv "$folder/page.html" "$out"
-printf '\nThe same with pictures: \033[1m%s\033[0m (open it in a browser; it needs no network)\n' "$out"
+say "Now recorded, and asked: what would each engine and sampler have found of this very run?"
+show "$railbird" record -o tally.rbt -- ./tally
+show "$railbird" trace info tally.rbt
+show "$railbird" compare tally.rbt --engines fasttrack,so --runs 5 --html compare.html
+cp "$folder/compare.html" "$pages/railbird-demo.html"
+echo "$pages/railbird-demo.html"

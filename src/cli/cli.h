@@ -14,6 +14,7 @@ enum rb_exit { RB_EXIT_OK = 0, RB_EXIT_INTERNAL = 1, RB_EXIT_USAGE = 2, RB_EXIT_
 int cmd_cc(int argc, char **argv);
 int cmd_cxx(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_analyze(int argc, char **argv);

@@ -16,6 +16,7 @@ static const struct {
     {"cc", cmd_cc, "the C compiler with instrumentation, and the runtime at link time"},
     {"c++", cmd_cxx, "the same for C++"},
     {"run", cmd_run, "runs an instrumented program, or one built with -fsanitize=thread"},
+    {"record", cmd_record, "runs an instrumented program and writes a trace of it"},
     {"doctor", cmd_doctor, "says what works on this machine and what to change"},
     {"analyze", cmd_analyze, "one engine, one sampler on a trace"},
     {"compare", cmd_compare, "the same trace through many engines and samplers"},

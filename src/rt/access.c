@@ -5,6 +5,7 @@
 #include "rt/race.h"
 #include "rt/record.h"
 
+#define FREED_KEPT  1024u
 #define RANGE_TAKEN 512u // bytes of a range that are looked at, unless everything is
 
 static bool inside_granule(const struct rb_touch *t)
@@ -17,15 +18,27 @@ static void take(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
     struct rb_hit hit;
 
     me->count.sampled++;
-    if (!rb_recording && inside_granule(t) && rb_history_knows(me, t))
+    if (RB_UNLIKELY(rb_recording))
+        rb_record_access(me, t, pc);
+    if (inside_granule(t) && rb_history_knows(me, t))
         return;
     const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
     const uint64_t where = rb_where(stack, me->id, t->size);
     rb_history_touch(me, t, where, &hit);
-    if (RB_UNLIKELY(rb_recording))
-        rb_record_access(me, t, pc);
     if (RB_UNLIKELY(hit.epoch))
         rb_race_found(me, t, where, &hit);
+}
+
+// Compares with what is recorded and puts nothing in: a stack is needed only for a race.
+static void check(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
+{
+    struct rb_hit hit;
+
+    rb_history_touch(me, t, 0, &hit);
+    if (RB_UNLIKELY(hit.epoch)) {
+        const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
+        rb_race_found(me, t, rb_where(stack, me->id, t->size), &hit);
+    }
 }
 
 void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
@@ -34,19 +47,44 @@ void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsign
 
     if (size == 0 || address + size < address)
         return;
-    if (rb_skip > 0) {
-        rb_skip--;
+    if (rb_skip >= 0 && --rb_skip >= 0) // set only now, by the thread's first step into the runtime
         return;
-    }
     const enum rb_take answer = rb_sampling_next(me, pc);
-    if (answer == RB_PASS || (t.write ? me->ignore_writes : me->ignore_reads) || rb_process.sampling_none)
+    if (answer == RB_PASS || (t.write ? me->ignore_writes : me->ignore_reads))
         return;
     t.record = answer == RB_TAKE;
-    if (size > RANGE_TAKEN && !rb_process.take_all) { // a piece of it: S is what we look at
+    if (size > RANGE_TAKEN && !rb_process.whole_ranges) { // a piece of it: S is what we look at
         t.address += rb_rng_below(&me->rng, size - RANGE_TAKEN + 1);
         t.size = RANGE_TAKEN;
     }
-    take(me, &t, pc);
+    if (t.record)
+        take(me, &t, pc);
+    else
+        check(me, &t, pc);
+}
+
+void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
+{
+    struct rb_touch t = {address, size < FREED_KEPT ? size : FREED_KEPT, true, false, true};
+    struct rb_hit hit;
+
+    if (size == 0 || address + size < address || (rb_skip >= 0 && --rb_skip >= 0))
+        return;
+    const enum rb_take answer = rb_sampling_next(me, pc);
+    if (answer == RB_PASS || me->ignore_writes)
+        return;
+    t.record = answer == RB_TAKE;
+    const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
+    const uint64_t where = rb_where(stack, me->id, size);
+    me->count.sampled += t.record;
+    rb_history_touch(me, &t, where, &hit);
+    if (!hit.epoch && size > t.size)
+        rb_history_check(me, address + t.size, size - t.size, &hit);
+    t.size = size;
+    if (RB_UNLIKELY(rb_recording) && t.record)
+        rb_record_access(me, &t, pc);
+    if (RB_UNLIKELY(hit.epoch))
+        rb_race_found(me, &t, where, &hit);
 }
 
 void rb_access_slow(uintptr_t address, size_t size, unsigned how, uintptr_t pc)

@@ -21,18 +21,30 @@ RB_INLINE void rb_access(const volatile void *address, size_t size, unsigned how
 RB_HIDDEN void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsigned how,
                                 uintptr_t pc);
 
-// ---- sampling.c: which accesses are taken ----------------------------------------------------------------
-// The rule all samplers share: rb_skip accesses are passed over without a question, then `rb_sampling_next` is
-// asked about one access, answers for it, and says how many may be passed over after it.
+// A block that is given back, from inside the guard: a write to all of it, of which only the beginning is kept. A
+// large block would push everything else out of the history; a later use is caught if it is in the beginning.
+RB_HIDDEN void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc);
+
+// ---- sampling.c: which accesses are taken --------------------------------------------------------------
+// The rule all samplers share: rb_skip accesses are passed over without a question, then `rb_sampling_next`
+// is asked about one access, answers for it, and says how many may be passed over after it.
 
 RB_HIDDEN int rb_sampling_init(const struct rb_sampler_spec *spec, uint64_t seed);
-RB_HIDDEN void rb_sampling_start(struct rb_self *me); // a thread begins; sets rb_skip
+RB_HIDDEN void rb_sampling_reset_after_fork(void);
+// A thread begins: sets rb_skip. A context that is made for later (fibers) has it in fiber_skip.
+RB_HIDDEN void rb_sampling_start(struct rb_self *me);
 RB_HIDDEN void rb_sampling_settle(struct rb_self *me); // counts what was passed over so far
-RB_HIDDEN void rb_sampling_free(struct rb_self *me);
+RB_HIDDEN void rb_sampling_end(struct rb_self *me);    // the same, for the last time, on the thread itself
+RB_HIDDEN void rb_sampling_free(struct rb_self *me);   // gives back what a thread still has
 RB_HIDDEN enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc);
 // Function entry and exit, if the sampler (or the recorder) wants to know.
 extern RB_HIDDEN bool rb_functions_wanted;
 RB_HIDDEN void rb_sampling_enter(uintptr_t caller_pc, uintptr_t function_pc);
 RB_HIDDEN void rb_sampling_exit(void);
+// If rb_process.windows: called by every synchronisation operation, after an acquire has really happened and
+// before a release does. Is it to be processed? `locks` more are held after it. And: would one be passed over
+// now?
+RB_HIDDEN bool rb_sampling_sync(struct rb_self *me, int locks);
+RB_HIDDEN bool rb_sampling_quiet(void);
 
 #endif

@@ -7,10 +7,11 @@
 #include "rt/history.h"
 #include "rt/init.h"
 #include "rt/race.h"
+#include "rt/record.h"
 #include "rt/sync.h"
 #include "rt/thread.h"
 
-// ---- declared by the program to race by intention -------------------------------------------------------------
+// ---- declared by the program to race by intention ------------------------------------------------------
 
 #define BENIGN 1024u
 static struct {
@@ -45,7 +46,7 @@ static void add_benign(uintptr_t from, size_t size)
     rb_leave(me);
 }
 
-// ---- verbs ------------------------------------------------------------------------------------------------------
+// ---- verbs ---------------------------------------------------------------------------------------------
 
 // One function a row: what it is called, what it takes, what it does for the thread `me`.
 #define RB_SAY(name, params, does)       \
@@ -60,43 +61,40 @@ static void add_benign(uintptr_t from, size_t size)
         rb_leave(me);                    \
     }
 
-#define RB_PLACE const char *file, int line
+#define RB_PLACE        const char *file, int line
 #define RB_UNUSED_PLACE ((void)file, (void)line)
 
 RB_SAY(__tsan_acquire, (void *a), rb_on_acquire(me, (uintptr_t)a))
 RB_SAY(__tsan_release, (void *a), rb_on_release(me, (uintptr_t)a))
-RB_SAY(AnnotateHappensBefore, (RB_PLACE, const volatile void *a), (RB_UNUSED_PLACE, rb_on_release(me, (uintptr_t)a)))
-RB_SAY(AnnotateHappensAfter, (RB_PLACE, const volatile void *a), (RB_UNUSED_PLACE, rb_on_acquire(me, (uintptr_t)a)))
-RB_SAY(AnnotateRWLockCreate, (RB_PLACE, const volatile void *l), (RB_UNUSED_PLACE, rb_on_destroy(me, (uintptr_t)l, 1)))
-RB_SAY(AnnotateRWLockCreateStatic, (RB_PLACE, const volatile void *l), (RB_UNUSED_PLACE, rb_on_destroy(me, (uintptr_t)l, 1)))
-RB_SAY(AnnotateRWLockDestroy, (RB_PLACE, const volatile void *l), (RB_UNUSED_PLACE, rb_on_destroy(me, (uintptr_t)l, 1)))
-RB_SAY(AnnotateRWLockAcquired, (RB_PLACE, const volatile void *l, long write), (RB_UNUSED_PLACE, write ? rb_on_lock(me, (uintptr_t)l) : rb_on_read_lock(me, (uintptr_t)l)))
-RB_SAY(AnnotateRWLockReleased, (RB_PLACE, const volatile void *l, long write), (RB_UNUSED_PLACE, write ? rb_on_rw_unlock(me, (uintptr_t)l) : rb_on_read_unlock(me, (uintptr_t)l)))
+RB_SAY(AnnotateHappensBefore, (RB_PLACE, const volatile void *a),
+       (RB_UNUSED_PLACE, rb_on_release(me, (uintptr_t)a)))
+RB_SAY(AnnotateHappensAfter, (RB_PLACE, const volatile void *a),
+       (RB_UNUSED_PLACE, rb_on_acquire(me, (uintptr_t)a)))
+RB_SAY(AnnotateRWLockCreate, (RB_PLACE, const volatile void *l),
+       (RB_UNUSED_PLACE, rb_on_destroy(me, (uintptr_t)l, 1)))
+RB_SAY(AnnotateRWLockCreateStatic, (RB_PLACE, const volatile void *l),
+       (RB_UNUSED_PLACE, rb_on_destroy(me, (uintptr_t)l, 1)))
+RB_SAY(AnnotateRWLockDestroy, (RB_PLACE, const volatile void *l),
+       (RB_UNUSED_PLACE, rb_on_destroy(me, (uintptr_t)l, 1)))
+RB_SAY(AnnotateRWLockAcquired, (RB_PLACE, const volatile void *l, long write),
+       (RB_UNUSED_PLACE, write ? rb_on_lock(me, (uintptr_t)l) : rb_on_read_lock(me, (uintptr_t)l)))
+RB_SAY(AnnotateRWLockReleased, (RB_PLACE, const volatile void *l, long write),
+       (RB_UNUSED_PLACE, write ? rb_on_rw_unlock(me, (uintptr_t)l) : rb_on_read_unlock(me, (uintptr_t)l)))
 RB_SAY(AnnotateIgnoreReadsBegin, (RB_PLACE), (RB_UNUSED_PLACE, me->ignore_reads++))
 RB_SAY(AnnotateIgnoreReadsEnd, (RB_PLACE), (RB_UNUSED_PLACE, me->ignore_reads -= me->ignore_reads > 0))
 RB_SAY(AnnotateIgnoreWritesBegin, (RB_PLACE), (RB_UNUSED_PLACE, me->ignore_writes++))
 RB_SAY(AnnotateIgnoreWritesEnd, (RB_PLACE), (RB_UNUSED_PLACE, me->ignore_writes -= me->ignore_writes > 0))
 RB_SAY(AnnotateIgnoreSyncBegin, (RB_PLACE), (RB_UNUSED_PLACE, me->ignore_sync++))
 RB_SAY(AnnotateIgnoreSyncEnd, (RB_PLACE), (RB_UNUSED_PLACE, me->ignore_sync -= me->ignore_sync > 0))
-RB_SAY(AnnotateNewMemory, (RB_PLACE, const volatile void *a, size_t n), (RB_UNUSED_PLACE, rb_memory_new(me, (uintptr_t)a, n)))
+RB_SAY(AnnotateNewMemory, (RB_PLACE, const volatile void *a, size_t n),
+       (RB_UNUSED_PLACE, rb_memory_new(me, (uintptr_t)a, n)))
 RB_SAY(AnnotateThreadName, (RB_PLACE, const char *name), (RB_UNUSED_PLACE, rb_thread_name(me->id, name)))
 RB_SAY(railbird_acquire, (const volatile void *a), rb_on_acquire(me, (uintptr_t)a))
 RB_SAY(railbird_release, (const volatile void *a), rb_on_release(me, (uintptr_t)a))
 RB_SAY(railbird_new_memory, (const volatile void *a, size_t n), rb_memory_new(me, (uintptr_t)a, n))
 RB_SAY(railbird_ignore_begin, (void), (me->ignore_reads++, me->ignore_writes++))
-RB_SAY(railbird_ignore_end, (void), (me->ignore_reads -= me->ignore_reads > 0, me->ignore_writes -= me->ignore_writes > 0))
-RB_SAY(__tsan_java_init, (unsigned long from, unsigned long size), rb_memory_new(me, from, size))
-RB_SAY(__tsan_java_alloc, (unsigned long a, unsigned long size), rb_memory_new(me, a, size))
-RB_SAY(__tsan_java_free, (unsigned long a, unsigned long size), rb_memory_new(me, a, size))
-RB_SAY(__tsan_java_move, (unsigned long from, unsigned long to, unsigned long size), (rb_memory_new(me, from, size), rb_memory_new(me, to, size)))
-RB_SAY(__tsan_java_mutex_lock, (unsigned long a), rb_on_lock(me, a))
-RB_SAY(__tsan_java_mutex_unlock, (unsigned long a), rb_on_unlock(me, a))
-RB_SAY(__tsan_java_mutex_read_lock, (unsigned long a), rb_on_read_lock(me, a))
-RB_SAY(__tsan_java_mutex_read_unlock, (unsigned long a), rb_on_read_unlock(me, a))
-RB_SAY(__tsan_java_mutex_lock_rec, (unsigned long a, int depth), ((void)depth, rb_on_lock(me, a)))
-RB_SAY(__tsan_java_acquire, (unsigned long a), rb_on_acquire(me, a))
-RB_SAY(__tsan_java_release, (unsigned long a), rb_on_release(me, a))
-RB_SAY(__tsan_java_release_store, (unsigned long a), rb_on_release_store(me, a))
+RB_SAY(railbird_ignore_end, (void),
+       (me->ignore_reads -= me->ignore_reads > 0, me->ignore_writes -= me->ignore_writes > 0))
 
 RB_EXPORT void AnnotateBenignRaceSized(RB_PLACE, const volatile void *a, size_t size, const char *why);
 RB_EXPORT void AnnotateBenignRaceSized(RB_PLACE, const volatile void *a, size_t size, const char *why)
@@ -128,14 +126,15 @@ RB_EXPORT uint64_t railbird_races(void)
     return rb_process.races;
 }
 
-// ---- the mutex interface of tsan_interface.h: the bits that matter of its flags --------------------------------
+// ---- the mutex interface of tsan_interface.h: the bits that matter of its flags ------------------------
 
 enum { MUTEX_READ = 1 << 3, MUTEX_TRY = 1 << 4, MUTEX_TRY_FAILED = 1 << 5 };
 
 RB_SAY(__tsan_mutex_create, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
 RB_SAY(__tsan_mutex_destroy, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
 // Between pre_lock and post_lock the program works on the mutex itself, by means the annotations stand for.
-RB_SAY(__tsan_mutex_pre_lock, (void *m, unsigned flags), ((void)m, (void)flags, me->ignore_sync++, me->ignore_reads++, me->ignore_writes++))
+RB_SAY(__tsan_mutex_pre_lock, (void *m, unsigned flags),
+       ((void)m, (void)flags, me->ignore_sync++, me->ignore_reads++, me->ignore_writes++))
 RB_EXPORT void __tsan_mutex_post_lock(void *m, unsigned flags, int recursion);
 static void resume(struct rb_self *me)
 {
@@ -178,15 +177,17 @@ RB_EXPORT int __tsan_mutex_pre_unlock(void *m, unsigned flags)
     return 1;
 }
 RB_SAY(__tsan_mutex_post_unlock, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
-RB_SAY(__tsan_mutex_pre_signal, (void *m, unsigned flags), ((void)m, (void)flags, me->ignore_sync++, me->ignore_reads++, me->ignore_writes++))
+RB_SAY(__tsan_mutex_pre_signal, (void *m, unsigned flags),
+       ((void)m, (void)flags, me->ignore_sync++, me->ignore_reads++, me->ignore_writes++))
 RB_SAY(__tsan_mutex_post_signal, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
 // Divert: back to the program for a while in the middle of a mutex operation.
 RB_SAY(__tsan_mutex_pre_divert, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
-RB_SAY(__tsan_mutex_post_divert, (void *m, unsigned flags), ((void)m, (void)flags, me->ignore_sync++, me->ignore_reads++, me->ignore_writes++))
+RB_SAY(__tsan_mutex_post_divert, (void *m, unsigned flags),
+       ((void)m, (void)flags, me->ignore_sync++, me->ignore_reads++, me->ignore_writes++))
 
-// ---- fibers -----------------------------------------------------------------------------------------------------
-// A fiber has a state of its own; switching makes the thread use that one. The state a thread began with stays its
-// fiber for the time it is not on another.
+// ---- fibers --------------------------------------------------------------------------------------------
+// A fiber has a state of its own; switching makes the thread use that one. The state a thread began with stays
+// its fiber for the time it is not on another.
 
 RB_EXPORT void *__tsan_get_current_fiber(void);
 RB_EXPORT void *__tsan_get_current_fiber(void)
@@ -198,18 +199,16 @@ RB_EXPORT void *__tsan_create_fiber(unsigned flags);
 RB_EXPORT void *__tsan_create_fiber(unsigned flags)
 {
     struct rb_self *me = rb_enter(), *fiber;
-    const int64_t skip = rb_skip;
 
     (void)flags;
     if (!me)
         return NULL;
     fiber = rb_fiber_new(me);
     if (fiber) {
-        fiber->fiber_skip = rb_skip;
         rb_sync_release_store(me, &fiber->begun);
+        rb_record_sync(me, RB_FORK, fiber->id);
         rb_sync_acquire(fiber, &fiber->begun);
     }
-    rb_skip = skip;
     rb_leave(me);
     return fiber;
 }
@@ -240,7 +239,9 @@ RB_EXPORT void __tsan_switch_to_fiber(void *to, unsigned flags)
     fiber->busy = 1;
     if (!(flags & 1)) { // 1: __tsan_switch_to_fiber_no_sync
         rb_sync_release_store(me, &fiber->begun);
+        rb_record_sync(me, RB_STORE, (uintptr_t)&fiber->begun);
         rb_sync_acquire(fiber, &fiber->begun);
+        rb_record_sync(fiber, RB_LOAD, (uintptr_t)&fiber->begun);
     }
     me->fiber_skip = rb_skip;
     rb_self_tls = fiber;
@@ -261,7 +262,7 @@ RB_EXPORT void __tsan_set_fiber_name(void *fiber, const char *name)
     rb_leave(me);
 }
 
-// ---- what others ask of a detector ----------------------------------------------------------------------------
+// ---- what others ask of a detector ---------------------------------------------------------------------
 
 RB_EXPORT int RunningOnValgrind(void);
 RB_EXPORT int RunningOnValgrind(void)

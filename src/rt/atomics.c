@@ -5,17 +5,18 @@
 // read-modify-write leaves what is there: the release sequence goes on).
 //
 // The value and the clock change together, under the object's lock: else an acquire could read one thread's
-// value and learn another's clock, and an edge would be missing. So operations that release or acquire take the
-// lock around the operation. An acquire load that finds no object loads, looks again, and if there is one by
-// then loads once more under its lock.
+// value and learn another's clock, and an edge would be missing. So operations that release or acquire take
+// the lock around the operation. An acquire load that finds no object loads, looks again, and if there is one
+// by then loads once more under its lock.
 //
-// The access itself is checked after the acquire, which orders it, and before the release, which publishes it.
+// The access itself is checked after the acquire, which orders it, and before the release, which publishes
+// it.
 //
-// Fences: an acquire fence makes the thread learn what its earlier relaxed loads saw; a release fence lets its
-// later relaxed stores publish what it had done by then. Both go through a second clock of the thread, its
-// `shadow`, which collects at relaxed loads and hands out at relaxed stores. As relaxed operations cost nothing
-// without it, this is on from the first fence the program makes (what was recorded before is forgotten then,
-// as for a lost edge), or from the start where every access is taken.
+// Fences: an acquire fence makes the thread learn what its earlier relaxed loads saw; a release fence lets
+// its later relaxed stores publish what it had done by then. Both go through a second clock of the thread,
+// its `shadow`, which collects at relaxed loads and hands out at relaxed stores. As relaxed operations cost
+// nothing without it, this is on from the first fence the program makes (what was recorded before is
+// forgotten then, as for a lost edge), or from the start where every access is taken.
 #include "rt/access.h"
 #include "rt/fences.h"
 #include "rt/race.h"
@@ -53,7 +54,7 @@ static inline int plain_order(int order)
     return order & 0x7fff;
 }
 
-// ---- fences ---------------------------------------------------------------------------------------------------
+// ---- fences --------------------------------------------------------------------------------------------
 
 static struct rb_fences *fences_of(struct rb_self *me)
 {
@@ -92,6 +93,7 @@ static void collect(struct rb_self *me, struct rb_object *o)
     if (!f)
         return;
     rb_sync_acquire(f->shadow, &o->main);
+    rb_record_sync(f->shadow, RB_LOAD, o->address);
     f->has_collected = true;
 }
 
@@ -101,7 +103,9 @@ static void hand_out(struct rb_self *me, struct rb_object *o)
     struct rb_fences *f = me->fences;
 
     rb_sync_acquire(f->shadow, &f->released);
+    rb_record_sync(f->shadow, RB_LOAD, (uintptr_t)&f->released);
     rb_sync_release_join(f->shadow, &o->main);
+    rb_record_sync(f->shadow, RB_RMW_REL, o->address);
 }
 
 static inline bool fence_to_hand_out(const struct rb_self *me)
@@ -119,14 +123,21 @@ static RB_NOINLINE void fence(int order)
         __atomic_store_n(&rb_fences_on, true, __ATOMIC_RELEASE);
         rb_lost_edge(me);
     }
+    if (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, 0)) {
+        rb_leave(me);
+        return;
+    }
     struct rb_fences *f = fences_of(me);
     if (f && acquires(order) && f->has_collected) {
         rb_sync_release_store(f->shadow, &f->collected);
+        rb_record_sync(f->shadow, RB_STORE, (uintptr_t)&f->collected);
         rb_sync_acquire(me, &f->collected);
+        rb_record_sync(me, RB_LOAD, (uintptr_t)&f->collected);
         f->has_collected = false;
     }
     if (f && releases(order)) {
         rb_sync_release_store(me, &f->released);
+        rb_record_sync(me, RB_STORE, (uintptr_t)&f->released);
         f->has_released = true;
     }
     rb_leave(me);
@@ -147,29 +158,31 @@ RB_EXPORT void __tsan_atomic_signal_fence(int order)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-// ---- 16 bytes: cmpxchg16b alone ---------------------------------------------------------------------------
+// ---- 16 bytes: cmpxchg16b alone ------------------------------------------------------------------------
 
 static inline a128 raw_cas128(volatile a128 *a, a128 expected, a128 value)
 {
     return __sync_val_compare_and_swap((a128 *)a, expected, value);
 }
 
-// ---- a step on an object ----------------------------------------------------------------------------------
+// ---- a step on an object -------------------------------------------------------------------------------
 
-// What a hook does between taking the object's lock and letting it go. `rb_step_begin` gives NULL when there is
-// nothing to keep (runtime off, memory out): the caller then just performs the operation.
+// What a hook does between taking the object's lock and letting it go. `rb_step_begin` gives NULL when there
+// is nothing to keep (runtime off, memory out): the caller then just performs the operation.
 struct step {
     struct rb_self *me;
     struct rb_object *object;
+    bool passed_over; // between windows (sampling_rpt.c)
 };
 
 static RB_NOINLINE struct step step_begin(const volatile void *a, bool make)
 {
-    struct step s = {rb_enter(), NULL};
+    struct step s = {rb_enter(), NULL, false};
 
     if (!s.me)
         return s;
-    if (!s.me->ignore_sync)
+    s.passed_over = RB_UNLIKELY(rb_process.windows) && !s.me->ignore_sync && !rb_sampling_sync(s.me, 0);
+    if (!s.me->ignore_sync && !s.passed_over)
         s.object = make ? rb_object_make(s.me, (uintptr_t)a) : rb_object_find(s.me, (uintptr_t)a);
     return s;
 }
@@ -192,6 +205,9 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
 
     if (!s.me)
         return;
+    // The operation may have read what somebody released in a window that began after we had looked.
+    if (RB_UNLIKELY(s.passed_over) && (gets || rb_fences_on) && !rb_sampling_quiet())
+        rb_lost_edge(s.me);
     if (s.object && gets)
         rb_sync_acquire(s.me, &s.object->main);
     if (--rb_skip < 0)
@@ -210,7 +226,8 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
         rb_record_sync(s.me, gets && gives ? RB_RMW : gives ? RB_RMW_REL : RB_LOAD, (uintptr_t)a);
 }
 
-static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t size, int order, uintptr_t pc)
+static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t size, int order,
+                                   uintptr_t pc)
 {
     if (!s.me)
         return;
@@ -225,8 +242,10 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
         return;
     }
     // Another thread's relaxed store ends a release sequence; in C11 one's own continues it.
-    if (s.object->owner != s.me->hb.slot && s.object->owner != RB_NO_SLOT)
+    if (s.object->owner != s.me->hb.slot && s.object->owner != RB_NO_SLOT) {
         rb_sync_clear(s.me, &s.object->main);
+        rb_record_gone(s.me, (uintptr_t)a);
+    }
     if (fence_to_hand_out(s.me))
         hand_out(s.me, s.object);
 }
@@ -237,24 +256,24 @@ static inline bool fenced(void)
     return RB_UNLIKELY(__atomic_load_n(&rb_fences_on, __ATOMIC_RELAXED));
 }
 
-// ---- the operations -----------------------------------------------------------------------------------------
+// ---- the operations ------------------------------------------------------------------------------------
 
-#define RB_LOAD_OF(bits, RAW_LOAD)                                                             \
-    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order);        \
-    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order)         \
-    {                                                                                          \
-        a##bits value = RAW_LOAD(a);                                                           \
-        order = plain_order(order);                                                            \
-        if (order == __ATOMIC_RELAXED && !fenced()) {                                          \
-            rb_access(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                                    \
-            return value;                                                                      \
-        }                                                                                      \
-        struct step s = step_begin(a, false);                                                  \
-        if (s.object)                                                                          \
-            value = RAW_LOAD(a); /* under the lock: value and clock of the same release */     \
-        step_order(s, a, sizeof(*a), false, order, RB_PC);                                     \
-        step_end(s);                                                                           \
-        return value;                                                                          \
+#define RB_LOAD_OF(bits, RAW_LOAD)                                                         \
+    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order);    \
+    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order)     \
+    {                                                                                      \
+        a##bits value = RAW_LOAD(a);                                                       \
+        order = plain_order(order);                                                        \
+        if (order == __ATOMIC_RELAXED && !fenced()) {                                      \
+            rb_access(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                                \
+            return value;                                                                  \
+        }                                                                                  \
+        struct step s = step_begin(a, false);                                              \
+        if (s.object)                                                                      \
+            value = RAW_LOAD(a); /* under the lock: value and clock of the same release */ \
+        step_order(s, a, sizeof(*a), false, order, RB_PC);                                 \
+        step_end(s);                                                                       \
+        return value;                                                                      \
     }
 
 #define RB_STORE_OF(bits, RAW_STORE)                                                           \
@@ -273,108 +292,108 @@ static inline bool fenced(void)
         step_end(s);                                                                           \
     }
 
-#define RB_RMW_OF(bits, name, RAW)                                                                  \
-    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order);  \
-    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order)   \
-    {                                                                                               \
-        a##bits old;                                                                                \
-        order = plain_order(order);                                                                 \
-        if (order == __ATOMIC_RELAXED && !fenced()) {                                               \
-            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                          \
-            RAW(old, a, value);                                                                     \
-            return old;                                                                             \
-        }                                                                                           \
-        struct step s = step_begin(a, true);                                                        \
-        RAW(old, a, value);                                                                         \
-        step_order(s, a, sizeof(*a), true, order, RB_PC);                                           \
-        step_end(s);                                                                                \
-        return old;                                                                                 \
+#define RB_RMW_OF(bits, name, RAW)                                                                 \
+    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order); \
+    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order)  \
+    {                                                                                              \
+        a##bits old;                                                                               \
+        order = plain_order(order);                                                                \
+        if (order == __ATOMIC_RELAXED && !fenced()) {                                              \
+            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                         \
+            RAW(old, a, value);                                                                    \
+            return old;                                                                            \
+        }                                                                                          \
+        struct step s = step_begin(a, true);                                                       \
+        RAW(old, a, value);                                                                        \
+        step_order(s, a, sizeof(*a), true, order, RB_PC);                                          \
+        step_end(s);                                                                               \
+        return old;                                                                                \
     }
 
 // The three shapes of compare-exchange share one body. A failed one only reads, under its own order.
-#define RB_CAS_OF(bits, RAW_CAS)                                                                         \
-    static RB_NOINLINE bool cas##bits(volatile a##bits *a, a##bits *expected, a##bits value, int order,  \
-                                      int failed, uintptr_t pc)                                          \
-    {                                                                                                    \
-        const a##bits wanted = *expected;                                                                \
-        order = plain_order(order);                                                                      \
-        failed = plain_order(failed);                                                                    \
-        const bool quiet = order == __ATOMIC_RELAXED && failed == __ATOMIC_RELAXED && !fenced();         \
-        struct step s = {NULL, NULL};                                                                    \
-        if (!quiet)                                                                                      \
-            s = step_begin(a, true);                                                                     \
-        const a##bits old = RAW_CAS(a, wanted, value);                                                   \
-        const bool done = old == wanted;                                                                 \
-        if (quiet)                                                                                       \
-            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | (done ? RB_HOW_WRITE : RB_HOW_READ), pc);           \
-        else                                                                                             \
-            step_order(s, a, sizeof(*a), done, done ? order : failed, pc);                               \
-        step_end(s);                                                                                     \
-        *expected = old;                                                                                 \
-        return done;                                                                                     \
-    }                                                                                                    \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,  \
-                                                                a##bits value, int order, int failed);   \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,  \
-                                                                a##bits value, int order, int failed)    \
-    {                                                                                                    \
-        return cas##bits(a, expected, value, order, failed, RB_PC);                                      \
-    }                                                                                                    \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,    \
-                                                              a##bits value, int order, int failed);     \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,    \
-                                                              a##bits value, int order, int failed)      \
-    {                                                                                                    \
-        return cas##bits(a, expected, value, order, failed, RB_PC);                                      \
-    }                                                                                                    \
-    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,  \
-                                                                 a##bits value, int order, int failed);  \
-    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,  \
-                                                                 a##bits value, int order, int failed)   \
-    {                                                                                                    \
-        cas##bits(a, &expected, value, order, failed, RB_PC);                                            \
-        return expected;                                                                                 \
+#define RB_CAS_OF(bits, RAW_CAS)                                                                        \
+    static RB_NOINLINE bool cas##bits(volatile a##bits *a, a##bits *expected, a##bits value, int order, \
+                                      int failed, uintptr_t pc)                                         \
+    {                                                                                                   \
+        const a##bits wanted = *expected;                                                               \
+        order = plain_order(order);                                                                     \
+        failed = plain_order(failed);                                                                   \
+        const bool quiet = order == __ATOMIC_RELAXED && failed == __ATOMIC_RELAXED && !fenced();        \
+        struct step s = {NULL, NULL, false};                                                            \
+        if (!quiet)                                                                                     \
+            s = step_begin(a, true);                                                                    \
+        const a##bits old = RAW_CAS(a, wanted, value);                                                  \
+        const bool done = old == wanted;                                                                \
+        if (quiet)                                                                                      \
+            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | (done ? RB_HOW_WRITE : RB_HOW_READ), pc);          \
+        else                                                                                            \
+            step_order(s, a, sizeof(*a), done, done ? order : failed, pc);                              \
+        step_end(s);                                                                                    \
+        *expected = old;                                                                                \
+        return done;                                                                                    \
+    }                                                                                                   \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected, \
+                                                                a##bits value, int order, int failed);  \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected, \
+                                                                a##bits value, int order, int failed)   \
+    {                                                                                                   \
+        return cas##bits(a, expected, value, order, failed, RB_PC);                                     \
+    }                                                                                                   \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,   \
+                                                              a##bits value, int order, int failed);    \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,   \
+                                                              a##bits value, int order, int failed)     \
+    {                                                                                                   \
+        return cas##bits(a, expected, value, order, failed, RB_PC);                                     \
+    }                                                                                                   \
+    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected, \
+                                                                 a##bits value, int order, int failed); \
+    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected, \
+                                                                 a##bits value, int order, int failed)  \
+    {                                                                                                   \
+        cas##bits(a, &expected, value, order, failed, RB_PC);                                           \
+        return expected;                                                                                \
     }
 
-#define RB_RAW_LOAD(a)            __atomic_load_n(a, __ATOMIC_SEQ_CST)
-#define RB_RAW_STORE(a, v)        __atomic_store_n(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_exchange(o, a, v)  o = __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_add(o, a, v)       o = __atomic_fetch_add(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_sub(o, a, v)       o = __atomic_fetch_sub(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_and(o, a, v)       o = __atomic_fetch_and(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_or(o, a, v)        o = __atomic_fetch_or(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_xor(o, a, v)       o = __atomic_fetch_xor(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_nand(o, a, v)      o = __atomic_fetch_nand(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_CAS(a, e, v)       __sync_val_compare_and_swap(a, e, v)
+#define RB_RAW_LOAD(a)           __atomic_load_n(a, __ATOMIC_SEQ_CST)
+#define RB_RAW_STORE(a, v)       __atomic_store_n(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_exchange(o, a, v) o = __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_add(o, a, v)      o = __atomic_fetch_add(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_sub(o, a, v)      o = __atomic_fetch_sub(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_and(o, a, v)      o = __atomic_fetch_and(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_or(o, a, v)       o = __atomic_fetch_or(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_xor(o, a, v)      o = __atomic_fetch_xor(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_nand(o, a, v)     o = __atomic_fetch_nand(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_CAS(a, e, v)      __sync_val_compare_and_swap(a, e, v)
 
-#define RB_ATOMIC_OF(bits)                           \
-    RB_LOAD_OF(bits, RB_RAW_LOAD)                    \
-    RB_STORE_OF(bits, RB_RAW_STORE)                  \
-    RB_RMW_OF(bits, exchange, RB_RAW_exchange)       \
-    RB_RMW_OF(bits, fetch_add, RB_RAW_add)           \
-    RB_RMW_OF(bits, fetch_sub, RB_RAW_sub)           \
-    RB_RMW_OF(bits, fetch_and, RB_RAW_and)           \
-    RB_RMW_OF(bits, fetch_or, RB_RAW_or)             \
-    RB_RMW_OF(bits, fetch_xor, RB_RAW_xor)           \
-    RB_RMW_OF(bits, fetch_nand, RB_RAW_nand)         \
+#define RB_ATOMIC_OF(bits)                     \
+    RB_LOAD_OF(bits, RB_RAW_LOAD)              \
+    RB_STORE_OF(bits, RB_RAW_STORE)            \
+    RB_RMW_OF(bits, exchange, RB_RAW_exchange) \
+    RB_RMW_OF(bits, fetch_add, RB_RAW_add)     \
+    RB_RMW_OF(bits, fetch_sub, RB_RAW_sub)     \
+    RB_RMW_OF(bits, fetch_and, RB_RAW_and)     \
+    RB_RMW_OF(bits, fetch_or, RB_RAW_or)       \
+    RB_RMW_OF(bits, fetch_xor, RB_RAW_xor)     \
+    RB_RMW_OF(bits, fetch_nand, RB_RAW_nand)   \
     RB_CAS_OF(bits, RB_RAW_CAS)
 RB_ATOMIC_OF(8)
 RB_ATOMIC_OF(16)
 RB_ATOMIC_OF(32)
 RB_ATOMIC_OF(64)
 
-#define RB_LOAD128(a)     raw_cas128((volatile a128 *)(uintptr_t)(a), 0, 0)
-#define RB_CHANGE128(o, a, result)                        \
-    do {                                                  \
-        o = *a;                                           \
-        const a128 seen = raw_cas128(a, o, result);           \
-        if (seen == o)                                    \
-            break;                                        \
+#define RB_LOAD128(a) raw_cas128((volatile a128 *)(uintptr_t)(a), 0, 0)
+#define RB_CHANGE128(o, a, result)                  \
+    do {                                            \
+        o = *a;                                     \
+        const a128 seen = raw_cas128(a, o, result); \
+        if (seen == o)                              \
+            break;                                  \
     } while (1)
 #define RB_128_exchange(o, a, v) RB_CHANGE128(o, a, v)
 #define RB_128_add(o, a, v)      RB_CHANGE128(o, a, o + v)
 #define RB_128_sub(o, a, v)      RB_CHANGE128(o, a, o - v)
-#define RB_128_and(o, a, v)      RB_CHANGE128(o, a, o & v)
+#define RB_128_and(o, a, v)      RB_CHANGE128(o, a, o &v)
 #define RB_128_or(o, a, v)       RB_CHANGE128(o, a, o | v)
 #define RB_128_xor(o, a, v)      RB_CHANGE128(o, a, o ^ v)
 #define RB_128_nand(o, a, v)     RB_CHANGE128(o, a, ~(o & v))

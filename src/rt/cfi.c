@@ -8,7 +8,7 @@
 
 #define MOST_REMEMBERED 8
 
-// ---- rows ----
+// ---- rows ----------------------------------------------------------------------------------------------
 
 enum where_kind { WHERE_UNSET, WHERE_SAME, WHERE_UNDEFINED, WHERE_AT, WHERE_OTHER };
 
@@ -22,7 +22,7 @@ struct row {
     struct where bp, pc;
 };
 
-// ---- entries ----
+// ---- entries -------------------------------------------------------------------------------------------
 
 // A common information entry (CIE): what many entries (FDE) share.
 struct common {
@@ -105,7 +105,7 @@ static bool read_common(struct reader *r, struct common *c)
     return c->pc_register == REG_PC;
 }
 
-// ---- the program ----
+// ---- the program ---------------------------------------------------------------------------------------
 
 enum {
     CFA_NOP = 0x00,
@@ -336,7 +336,7 @@ static bool run(struct machine *m, struct reader r)
     return true;
 }
 
-// ---- from row to rule ----
+// ---- from row to rule ----------------------------------------------------------------------------------
 
 static bool in_range(uint64_t value, int64_t low, int64_t high)
 {
@@ -401,7 +401,7 @@ static uint64_t rule_of(const struct row *row, bool signal)
     return rb_rule_pack(&rule);
 }
 
-// ---- finding ----
+// ---- finding -------------------------------------------------------------------------------------------
 
 static bool inside(struct rb_cfi_bytes bytes, uintptr_t address)
 {

@@ -8,6 +8,7 @@
 #include "rt/intercept.h"
 #include "rt/objects.h"
 #include "rt/race.h"
+#include "rt/record.h"
 
 // Blocks by address, direct mapped: a new one takes the place of whatever was there.
 static struct rb_block *blocks;
@@ -97,8 +98,9 @@ static void freeing(void *block, uintptr_t pc)
     if (me) {
         const size_t size = RB_REAL(malloc_usable_size)(block);
         if (--rb_skip < 0)
-            rb_access_inside(me, (uintptr_t)block, size, RB_HOW_WRITE, pc);
+            rb_access_freed(me, (uintptr_t)block, size, pc);
         rb_objects_forget(me, (uintptr_t)block, size);
+        rb_record_freed(me, (uintptr_t)block);
         if (blocks) {
             rb_spin_lock(&lock);
             struct rb_block *b = place_of((uintptr_t)block);
@@ -112,15 +114,14 @@ static void freeing(void *block, uintptr_t pc)
     errno = saved;
 }
 
-#if !defined(RB_STATIC)
 // Looking up the real functions may itself allocate: that comes from here, and is never given back.
 static char early[16384] __attribute__((aligned(16)));
 static size_t early_used;
-static RB_TLS bool looking;
 
 static void *early_alloc(size_t size)
 {
-    const size_t bytes = (size + 15) & ~(size_t)15, at = __atomic_fetch_add(&early_used, bytes, __ATOMIC_RELAXED);
+    const size_t bytes = (size + 15) & ~(size_t)15,
+                 at = __atomic_fetch_add(&early_used, bytes, __ATOMIC_RELAXED);
 
     return at + bytes <= sizeof(early) ? early + at : NULL;
 }
@@ -129,6 +130,9 @@ static bool is_early(const void *block)
 {
     return (const char *)block >= early && (const char *)block < early + sizeof(early);
 }
+
+#if !defined(RB_STATIC)
+static RB_TLS bool looking;
 
 void rb_heap_find_real(void)
 {
@@ -158,18 +162,6 @@ static inline bool too_early(void)
 {
     return false;
 }
-
-static void *early_alloc(size_t size)
-{
-    (void)size;
-    return NULL;
-}
-
-static bool is_early(const void *block)
-{
-    (void)block;
-    return false;
-}
 #endif
 
 RB_INTERCEPT(void *, malloc, (size_t size))
@@ -179,7 +171,8 @@ RB_INTERCEPT(void *, malloc, (size_t size))
 
 RB_INTERCEPT(void *, calloc, (size_t count, size_t size))
 {
-    return too_early() ? early_alloc(count * size) : allocated(RB_REAL(calloc)(count, size), count * size, RB_PC);
+    return too_early() ? early_alloc(count * size)
+                       : allocated(RB_REAL(calloc)(count, size), count * size, RB_PC);
 }
 
 static void *change(void *block, size_t size, uintptr_t pc)
@@ -266,14 +259,22 @@ RB_INTERCEPT(void *, mremap, (void *old, size_t old_size, size_t size, int flags
     va_start(list, flags);
     void *fixed = flags & MREMAP_FIXED ? va_arg(list, void *) : NULL;
     va_end(list);
+    // Where it surely stays, only what is cut off goes; else all of the old place may be another's at once.
+    const bool stays = !(flags & MREMAP_MAYMOVE) || (size <= old_size && !(flags & MREMAP_FIXED));
     if ((me = rb_enter()) != NULL) {
-        rb_memory_new(me, (uintptr_t)old, old_size);
+        if (!stays)
+            rb_memory_new(me, (uintptr_t)old, old_size);
+        else if (size < old_size)
+            rb_memory_new(me, (uintptr_t)old + size, old_size - size);
         rb_leave(me);
     }
     void *r = RB_REAL(mremap)(old, old_size, size, flags, fixed);
     const int saved = errno;
     if (r != MAP_FAILED && (me = rb_enter()) != NULL) {
-        rb_memory_new(me, (uintptr_t)r, size);
+        if (r != old)
+            rb_memory_new(me, (uintptr_t)r, size);
+        else if (size > old_size)
+            rb_memory_new(me, (uintptr_t)r + old_size, size - old_size);
         rb_leave(me);
     }
     errno = saved;

@@ -1,6 +1,6 @@
 // The heap as the program uses it: its own allocator does the work, we stand in front. A new block has no
-// history; freeing is a write to all of it, so that a use not ordered with it is a race; and the last blocks are
-// remembered with the stacks that made them, for reports.
+// history; freeing is a write to all of it, so that a use not ordered with it is a race; and the last blocks
+// are remembered with the stacks that made them, for reports.
 #ifndef RB_RT_HEAP_H
 #define RB_RT_HEAP_H
 

@@ -3,26 +3,37 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define ENTRIES     10u
-#define LINE_SHIFT  5 // a bucket holds the cells of 32 bytes of memory
-#define PAGE_SHIFT  12
-#define PAGES       (1u << 15)
-#define ATOMIC      ((uint64_t)1 << 60)
+#include "rt/record.h"
+
+#define ENTRIES    10u
+#define LINE_SHIFT 5 // a bucket holds the cells of 32 bytes of memory
+#define PAGE_SHIFT 12
+#define PAGES      (1u << 15)
+#define ATOMIC     ((uint64_t)1 << 60)
 
 struct entry {
-    uint64_t key; // 0: free
-    struct rb_cell cell;
+    uint64_t key;        // 0: free
     uint32_t generation; // older than rb_process.generation: forgotten
     uint32_t used;       // the bucket's tick when it last was
 };
 
+// Entries together in front: a look for a key that is not there touches three cache lines, not eight.
 struct bucket {
     rb_spin lock;
     uint32_t tick;
-    uint64_t unused[3];
+    uint64_t unused;
     struct entry entry[ENTRIES];
-};
+    uint64_t unused_too[2];
+    struct rb_cell cell[ENTRIES]; // of entry i
+} __attribute__((aligned(512)));
 _Static_assert(sizeof(struct bucket) == 512, "eight cache lines");
+
+static inline struct rb_cell *cell_of(struct entry *e)
+{
+    struct bucket *b = (struct bucket *)((uintptr_t)e & ~(uintptr_t)511);
+
+    return &b->cell[e - b->entry];
+}
 
 static struct bucket *buckets;
 static uint64_t bucket_mask;
@@ -90,7 +101,7 @@ void rb_history_reset_after_fork(void)
 // Takes an entry out of its bucket, whose lock is held.
 static void drop(struct rb_self *me, struct entry *e)
 {
-    rb_process.ops->cell_clear(&me->engine, &e->cell);
+    rb_process.ops->cell_clear(&me->engine, cell_of(e));
     __atomic_fetch_sub(page_of(key_granule(e->key) << 3), 1, __ATOMIC_RELAXED);
     e->key = 0;
 }
@@ -115,6 +126,7 @@ static struct entry *make_room(struct rb_self *me, struct bucket *b, uint64_t ke
         drop(me, victim);
     }
     *victim = (struct entry){.key = key, .generation = generation};
+    *cell_of(victim) = (struct rb_cell){0, 0, 0, 0};
     __atomic_fetch_add(page_of(key_granule(key) << 3), 1, __ATOMIC_RELAXED);
     return victim;
 }
@@ -144,9 +156,10 @@ static void touch_granule(struct rb_self *me, struct bucket *b, uint64_t key, co
         }
         if (t->atomic && (e->key & ATOMIC))
             continue;
-        ops->peek(&me->engine, &me->hb, &e->cell, access, &partner);
+        ops->peek(&me->engine, &me->hb, cell_of(e), access, &partner);
         if (partner.epoch && !hit->epoch)
-            *hit = (struct rb_hit){(key_granule(key) << 3) + (unsigned)__builtin_ctz((unsigned)(e->key & key & 0xff)),
+            *hit = (struct rb_hit){(key_granule(key) << 3) +
+                                       (unsigned)__builtin_ctz((unsigned)(e->key & key & 0xff)),
                                    partner.epoch, partner.where, (e->key & ATOMIC) != 0};
     }
     if (!mine) {
@@ -155,7 +168,7 @@ static void touch_granule(struct rb_self *me, struct bucket *b, uint64_t key, co
         mine = make_room(me, b, key, generation);
     }
     mine->used = ++b->tick;
-    ops->access(&me->engine, &me->hb, &mine->cell, access, t->record, &partner);
+    ops->access(&me->engine, &me->hb, cell_of(mine), access, t->record, &partner);
     if (partner.epoch && !hit->epoch && !t->atomic)
         *hit = (struct rb_hit){(key_granule(key) << 3) + (unsigned)__builtin_ctz((unsigned)(key & 0xff)),
                                partner.epoch, partner.where, false};
@@ -179,7 +192,8 @@ bool rb_history_knows(struct rb_self *me, const struct rb_touch *t)
             known = false;
             break;
         }
-        known = t->write ? e->cell.write == mine && !e->cell.read : e->cell.read == mine;
+        const struct rb_cell *c = cell_of(e);
+        known = t->write ? c->write == mine && !c->read : c->read == mine;
     }
     rb_spin_unlock(&b->lock);
     return known;
@@ -207,7 +221,10 @@ void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t whe
     }
 }
 
-static void forget_line(struct rb_self *me, uintptr_t from, uintptr_t end)
+// What to do with the entries of a line of memory that overlap [from, end): the bucket's lock is held.
+typedef void (*visit)(struct rb_self *me, struct entry *e, void *context);
+
+static void visit_line(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
 {
     struct bucket *b = bucket_of(from);
 
@@ -216,25 +233,99 @@ static void forget_line(struct rb_self *me, uintptr_t from, uintptr_t end)
         struct entry *e = &b->entry[i];
         const uintptr_t granule = key_granule(e->key) << 3;
         if (e->key && granule + 8 > from && granule < end)
-            drop(me, e);
+            function(me, e, context);
     }
     rb_spin_unlock(&b->lock);
 }
 
-void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes)
+// All entries of [from, end), page by page: those without entries are passed over.
+static void visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
 {
-    const uintptr_t end = from + bytes;
     const uintptr_t page = (uintptr_t)1 << PAGE_SHIFT, line = (uintptr_t)1 << LINE_SHIFT;
 
-    if (!bytes || end < from)
-        return;
     for (uintptr_t at = from; at < end && at >= from; at = (at | (page - 1)) + 1) {
         if (__atomic_load_n(page_of(at), __ATOMIC_RELAXED) == 0)
             continue;
         const uintptr_t page_end = (at | (page - 1)) + 1, stop = page_end && page_end < end ? page_end : end;
         for (uintptr_t l = at; l < stop; l = (l | (line - 1)) + 1) {
             const uintptr_t line_end = (l | (line - 1)) + 1;
-            forget_line(me, l, line_end < stop ? line_end : stop);
+            visit_line(me, l, line_end < stop ? line_end : stop, function, context);
         }
+    }
+}
+
+static void check_entry(struct rb_self *me, struct entry *e, void *context)
+{
+    struct rb_hit *hit = context;
+    struct rb_partner partner = {0, 0};
+
+    if (hit->epoch || e->generation != __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE))
+        return;
+    rb_process.ops->peek(&me->engine, &me->hb, cell_of(e), (struct rb_access){0, true}, &partner);
+    if (partner.epoch)
+        *hit = (struct rb_hit){(key_granule(e->key) << 3) + (unsigned)__builtin_ctz((unsigned)(e->key & 0xff)),
+                               partner.epoch, partner.where, (e->key & ATOMIC) != 0};
+}
+
+void rb_history_check(struct rb_self *me, uintptr_t from, size_t bytes, struct rb_hit *hit)
+{
+    hit->epoch = 0;
+    if (bytes && from + bytes > from)
+        visit_range(me, from, from + bytes, check_entry, hit);
+}
+
+static void drop_entry(struct rb_self *me, struct entry *e, void *context)
+{
+    (void)context;
+    drop(me, e);
+}
+
+void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes)
+{
+    if (!bytes || from + bytes < from)
+        return;
+    rb_record_forget(me, from, bytes);
+    visit_range(me, from, from + bytes, drop_entry, NULL);
+}
+
+// One granule: its entries are taken out and put in under another key.
+static void move_granule(struct rb_self *me, uintptr_t from, uintptr_t to)
+{
+    const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+    struct bucket *b = bucket_of(from);
+    struct entry moving[ENTRIES];
+    struct rb_cell cells[ENTRIES];
+    unsigned n = 0;
+
+    rb_spin_lock(&b->lock);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        struct entry *e = &b->entry[i];
+        if (!e->key || key_granule(e->key) << 3 != from || e->generation != generation)
+            continue;
+        cells[n] = *cell_of(e);
+        moving[n++] = *e;
+        __atomic_fetch_sub(page_of(from), 1, __ATOMIC_RELAXED);
+        e->key = 0;
+    }
+    rb_spin_unlock(&b->lock);
+    visit_line(me, to, to + 8, drop_entry, NULL);
+    b = bucket_of(to);
+    rb_spin_lock(&b->lock);
+    for (unsigned i = 0; i < n; i++) {
+        const uint64_t key = make_key(to >> 3, moving[i].key & 0xff, (moving[i].key & ATOMIC) != 0);
+        struct entry *e = make_room(me, b, key, generation);
+        *cell_of(e) = cells[i];
+        e->used = ++b->tick;
+    }
+    rb_spin_unlock(&b->lock);
+}
+
+void rb_history_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes)
+{
+    rb_record_forget(me, from, bytes);
+    rb_record_forget(me, to, bytes);
+    for (size_t i = 0; i < bytes && from != to; i += 8) {
+        const size_t at = to > from ? bytes - 8 - i : i;
+        move_granule(me, from + at, to + at);
     }
 }

@@ -9,8 +9,9 @@
 //
 // The cells of 32 bytes of memory share a bucket, and a bucket is 8 cache lines with a lock. A full bucket
 // gives up the entry that was not used for longest, and counts it: a race may be missed, none invented.
-// `pages` counts the entries of each page (hashed), so that forgetting a range (malloc, mmap, a new stack) looks
-// at a page's buckets only if there is something. Invariant: pages[hash(page)] = entries with a key there.
+// `pages` counts the entries of each page (hashed), so that forgetting a range (malloc, mmap, a new stack)
+// looks at a page's buckets only if there is something. Invariant: pages[hash(page)] = entries with a key
+// there.
 #ifndef RB_RT_HISTORY_H
 #define RB_RT_HISTORY_H
 
@@ -56,13 +57,18 @@ RB_HIDDEN int rb_history_init(size_t bytes);
 RB_HIDDEN void rb_history_reset_after_fork(void);
 RB_HIDDEN size_t rb_history_bytes(void);
 
-// Is the access already in its cell, under this very epoch, with nothing else there to be checked? Then it has
-// nothing to tell or to learn, and no stack is needed for it. For accesses inside one granule.
+// Is the access already in its cell, under this very epoch, with nothing else there to be checked? Then it
+// has nothing to tell or to learn, and no stack is needed for it. For accesses inside one granule.
 RB_HIDDEN bool rb_history_knows(struct rb_self *me, const struct rb_touch *t);
 // Checks and records; the first race found is in *hit. `where` is called for only once a touch.
 RB_HIDDEN void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t where,
                                 struct rb_hit *hit);
+// Compares a write to [from, from + bytes) with what is there, and records nothing; empty pages cost a look each.
+RB_HIDDEN void rb_history_check(struct rb_self *me, uintptr_t from, size_t bytes, struct rb_hit *hit);
 // Forgets [from, from + bytes).
 RB_HIDDEN void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes);
+// What is known of [from, from + bytes) is from now on known of [to, to + bytes). They may overlap; all are
+// multiples of 8. No other thread uses either meanwhile.
+RB_HIDDEN void rb_history_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes);
 
 #endif

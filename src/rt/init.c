@@ -17,12 +17,14 @@
 #include "rt/objects.h"
 #include "rt/race.h"
 #include "rt/record.h"
+#include "rt/report_data.h"
 #include "rt/thread.h"
 #include "rt/tool.h"
 
 struct rb_options rb_options;
 struct rb_process rb_process;
-RB_EXPORT const char __railbird_runtime[] = "railbird runtime " RB_VERSION; // how `railbird run` knows a program of ours
+RB_EXPORT const char __railbird_runtime[] =
+    "railbird runtime " RB_VERSION; // how `railbird run` knows a program of ours
 
 static struct rb_sampler_spec sampler;
 static bool started, finished;
@@ -91,8 +93,8 @@ static uint64_t seed(void)
     return rb_mix64((uint64_t)now.tv_nsec + ((uint64_t)now.tv_sec << 30) + ((uint64_t)getpid() << 48));
 }
 
-// How memory= is shared out: half of it for the history, an eighth for stacks, a sixteenth for heap blocks, the
-// rest for clocks and objects.
+// How memory= is shared out: half of it for the history, an eighth for stacks, a sixteenth for heap blocks,
+// the rest for clocks and objects.
 static bool set_up(void)
 {
     const size_t memory = rb_options.memory;
@@ -120,6 +122,7 @@ void rb_init(void)
     read_options();
     if (set_up()) {
         rb_process.on = true;
+        rb_watch_fork();
         rb_fences_on = rb_process.take_all;
         if (rb_options.record[0])
             rb_record_start(rb_options.record);
@@ -137,6 +140,7 @@ void rb_init_after_fork(void)
     rb_process.on = false; // what follows unmaps the very states that interceptors look at
     rb_self_tls = NULL;
     rb_threads_reset_after_fork();
+    rb_sampling_reset_after_fork();
     rb_arena_destroy(&rb_process.arena);
     rb_process.arena.limit = rb_options.memory / 16 * 5;
     rb_process.width = 0;
@@ -151,6 +155,9 @@ void rb_init_after_fork(void)
     rb_process.on = true;
 }
 
+// The program may have a say in whether it has failed.
+extern int __tsan_on_finalize(int failed) __attribute__((weak));
+
 int rb_finish(int status)
 {
     struct rb_self *me = rb_self_tls;
@@ -164,7 +171,10 @@ int rb_finish(int status)
     }
     rb_record_finish();
     rb_stats_print();
-    return rb_process.races && rb_options.exitcode ? (int)rb_options.exitcode : status;
+    bool failed = rb_process.races != 0;
+    if (__tsan_on_finalize)
+        failed = __tsan_on_finalize(failed) != 0;
+    return failed && rb_options.exitcode ? (int)rb_options.exitcode : status;
 }
 
 void rb_halt(void)
@@ -172,6 +182,8 @@ void rb_halt(void)
     const int status = rb_options.exitcode ? (int)rb_options.exitcode : 66;
 
     rb_finish(status);
+    if (rb_death_callback)
+        rb_death_callback();
     syscall(SYS_exit_group, status);
     __builtin_unreachable();
 }

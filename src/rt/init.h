@@ -9,6 +9,8 @@ extern RB_HIDDEN struct rb_options rb_options;
 
 // Starts the runtime; once.
 RB_HIDDEN void rb_init(void);
+// fork handlers, before any of the program's (process.c).
+RB_HIDDEN void rb_watch_fork(void);
 // In the child of fork: everything anew, for its one thread.
 RB_HIDDEN void rb_init_after_fork(void);
 // Statistics, and the exit status to use instead of `status`.

@@ -7,21 +7,32 @@
 #ifndef RB_RT_INTERCEPT_H
 #define RB_RT_INTERCEPT_H
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <locale.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "rt/rt.h"
 
@@ -29,9 +40,9 @@
 #define RB_INTERCEPT(ret, name, params) \
     RB_EXPORT ret __wrap_##name params; \
     RB_EXPORT ret __wrap_##name params
-#define RB_BEFORE(ret, name, params, args, before)       extern __attribute__((weak)) ret __real_##name params;
-#define RB_AFTER(ret, name, params, args, done, after)   extern __attribute__((weak)) ret __real_##name params;
-#define RB_ODD(ret, name, params)                        extern __attribute__((weak)) ret __real_##name params;
+#define RB_BEFORE(ret, name, params, args, before)     extern ret __real_##name params;
+#define RB_AFTER(ret, name, params, args, done, after) extern ret __real_##name params;
+#define RB_ODD(ret, name, params)                      extern ret __real_##name params;
 #include "rt/intercept.def"
 #undef RB_BEFORE
 #undef RB_AFTER

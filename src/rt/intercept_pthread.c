@@ -7,7 +7,7 @@
 #include "rt/sync.h"
 #include "rt/thread.h"
 
-// ---- creation ---------------------------------------------------------------------------------------------
+// ---- creation ------------------------------------------------------------------------------------------
 
 struct start {
     void *(*function)(void *);
@@ -94,7 +94,7 @@ RB_INTERCEPT(int, thrd_create, (thrd_t * thread, thrd_start_t start, void *argum
     return r == 0 ? thrd_success : r == ENOMEM || r == EAGAIN ? thrd_nomem : thrd_error;
 }
 
-// ---- conditions -------------------------------------------------------------------------------------------
+// ---- conditions ----------------------------------------------------------------------------------------
 // A wait unlocks the mutex and locks it again, also when the thread is cancelled in it. The condition itself
 // orders nothing: a wake-up may be spurious.
 
@@ -120,30 +120,32 @@ static void unlocked_to_wait(void *mutex)
     }
 }
 
-#define RB_WAIT_ON(name, params, args)                 \
-    RB_INTERCEPT(int, name, params)                    \
-    {                                                  \
-        int r;                                         \
-        unlocked_to_wait(m);                           \
-        pthread_cleanup_push(locked_again, m);         \
-        r = RB_REAL(name) args;                        \
-        pthread_cleanup_pop(1);                        \
-        return r;                                      \
+#define RB_WAIT_ON(name, params, args)         \
+    RB_INTERCEPT(int, name, params)            \
+    {                                          \
+        int r;                                 \
+        unlocked_to_wait(m);                   \
+        pthread_cleanup_push(locked_again, m); \
+        r = RB_REAL(name) args;                \
+        pthread_cleanup_pop(1);                \
+        return r;                              \
     }
 RB_WAIT_ON(pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m))
-RB_WAIT_ON(pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *t), (c, m, t))
+RB_WAIT_ON(pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *t),
+           (c, m, t))
 RB_WAIT_ON(pthread_cond_clockwait,
            (pthread_cond_t * c, pthread_mutex_t *m, clockid_t k, const struct timespec *t), (c, m, k, t))
 RB_WAIT_ON(cnd_wait, (cnd_t * c, mtx_t *m), (c, m))
 RB_WAIT_ON(cnd_timedwait, (cnd_t * c, mtx_t *m, const struct timespec *t), (c, m, t))
 
-// ---- barriers ---------------------------------------------------------------------------------------------
-// With one clock for all rounds a slow waker would learn the next round's arrivals and hide races. Two clocks in
-// turn suffice: every thread has left round n before any can arrive in round n + 2. Arrivals are counted to tell
-// rounds apart: the first `parties` are round 0, and so on. Rounds use the addresses barrier and barrier + 1;
-// the count is kept in the object at the barrier's own address.
+// ---- barriers ------------------------------------------------------------------------------------------
+// With one clock for all rounds a slow waker would learn the next round's arrivals and hide races. Two clocks
+// in turn suffice: every thread has left round n before any can arrive in round n + 2. Arrivals are counted
+// to tell rounds apart: the first `parties` are round 0, and so on. Rounds use the addresses barrier and
+// barrier + 1; the count is kept in the object at the barrier's own address.
 
-RB_INTERCEPT(int, pthread_barrier_init, (pthread_barrier_t * b, const pthread_barrierattr_t *a, unsigned count))
+RB_INTERCEPT(int, pthread_barrier_init,
+             (pthread_barrier_t * b, const pthread_barrierattr_t *a, unsigned count))
 {
     const int r = RB_REAL(pthread_barrier_init)(b, a, count);
     struct rb_self *me = r == 0 ? rb_enter() : NULL;
@@ -196,7 +198,7 @@ RB_INTERCEPT(int, pthread_barrier_wait, (pthread_barrier_t * b))
     return r;
 }
 
-// ---- once -------------------------------------------------------------------------------------------------
+// ---- once ----------------------------------------------------------------------------------------------
 // The function runs through ours, which releases when it is done; whoever returns has acquired.
 
 struct once {
@@ -250,9 +252,10 @@ RB_INTERCEPT(void, call_once, (once_flag * flag, void (*function)(void)))
     after_once((uintptr_t)flag);
 }
 
-// ---- C++ static initialisation ------------------------------------------------------------------------------
-// Itanium C++ ABI 3.3.3: byte 0 of the guard says "initialised"; byte 1 here "somebody is at it", with sleepers
-// in byte 2. Done in full here, because the real functions may be in a library that only a plugin has loaded.
+// ---- C++ static initialisation -------------------------------------------------------------------------
+// Itanium C++ ABI 3.3.3: byte
+// 0 of the guard says "initialised"; byte 1 here "somebody is at it", with sleepers in byte 2. Done in full
+// here, because the real functions may be in a library that only a plugin has loaded.
 
 enum { GUARD_DONE = 1, GUARD_BUSY = 1 << 8, GUARD_SLEEPERS = 1 << 16 };
 
@@ -305,7 +308,7 @@ RB_WEAK void __cxa_guard_abort(uint32_t *guard)
     guard_leave(guard, 0);
 }
 
-// ---- exit handlers: what happened before they were registered happens before they run -----------------------
+// ---- exit handlers: what happened before they were registered happens before they run ------------------
 
 static char exit_handlers; // its address stands for all of them
 

@@ -6,7 +6,7 @@
 
 struct rb_module {
     const char *path;
-    uintptr_t bias; // address minus this is the file's own (ELF virtual) address
+    uintptr_t bias;    // address minus this is the file's own (ELF virtual) address
     char build_id[65]; // hex, or ""
 };
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "rt/record.h"
+
 #define CHAINS     (1u << 15)
 #define SHARDS     256u
 #define LINE_SHIFT 6
@@ -69,7 +71,8 @@ static struct rb_object *search(uint32_t chain, uintptr_t address)
 {
     struct rb_object *o = __atomic_load_n(&chains[chain], __ATOMIC_ACQUIRE);
 
-    // An object that leaves and comes back elsewhere leads a reader astray, even in a circle: hence the bound.
+    // An object that leaves and comes back elsewhere leads a reader astray, even in a circle: hence the
+    // bound.
     for (unsigned steps = 0; o && steps < 100000; steps++) {
         if (__atomic_load_n(&o->address, __ATOMIC_RELAXED) == address)
             return o;
@@ -130,6 +133,7 @@ static void unlink_object(struct rb_self *me, struct shard *shard, struct rb_obj
     struct rb_object *o = *link;
 
     rb_spin_lock(&o->lock);
+    rb_record_gone(me, o->address);
     __atomic_fetch_sub(page_of(o->address), 1, __ATOMIC_RELAXED);
     __atomic_store_n(link, o->next, __ATOMIC_RELEASE);
     __atomic_store_n(&shard->gone, shard->gone + 1, __ATOMIC_RELEASE);
@@ -230,5 +234,40 @@ void rb_objects_forget(struct rb_self *me, uintptr_t from, size_t bytes)
         const uintptr_t page_end = (at | (page - 1)) + 1, stop = page_end && page_end < end ? page_end : end;
         for (uintptr_t l = at; l < stop; l = (l | (line - 1)) + 1)
             forget_chain(me, chain_of(l), at, stop);
+    }
+}
+
+// The clocks change owner; nobody is using either object.
+static void move_object(struct rb_self *me, uintptr_t from, uintptr_t to)
+{
+    struct rb_object *old = rb_object_find(me, from), kept;
+
+    rb_objects_forget(me, to, 8);
+    if (!old)
+        return;
+    kept = *old;
+    old->main = old->readers = (struct rb_sync){0};
+    rb_object_unlock(old);
+    rb_objects_forget(me, from, 8);
+    struct rb_object *new = rb_object_make(me, to);
+    if (!new) { // all are gone, and the history as well
+        rb_process.ops->sync_clear(&me->engine, &kept.main);
+        rb_process.ops->sync_clear(&me->engine, &kept.readers);
+        return;
+    }
+    new->owner = kept.owner;
+    new->arrived = kept.arrived;
+    new->parties = kept.parties;
+    new->read_locked = kept.read_locked;
+    new->main = kept.main;
+    new->readers = kept.readers;
+    rb_object_unlock(new);
+}
+
+void rb_objects_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes)
+{
+    for (size_t i = 0; i < bytes && from != to; i += 8) {
+        const size_t at = to > from ? bytes - 8 - i : i;
+        move_object(me, from + at, to + at);
     }
 }

@@ -2,9 +2,9 @@
 // atomics, semaphores, descriptors by a made-up address), from its first release until its memory is freed.
 //
 // A table of chains by 64-byte line of memory. Looking up takes no lock: objects are never given back to the
-// system, a reader that finds its address locks the object and looks again. One that finds nothing trusts that
-// only if no object left its shard meanwhile (`gone`); else it looks again with the shard's lock held. Order of
-// locks: shard, then object.
+// system, a reader that finds its address locks the object and looks again. One that finds nothing trusts
+// that only if no object left its shard meanwhile (`gone`); else it looks again with the shard's lock held.
+// Order of locks: shard, then object.
 //
 // Memory is bounded by the arena. When it is out, all objects go at once and the access history with them
 // (rb_lost_edge): what was released before matters only to accesses recorded before.
@@ -13,14 +13,17 @@
 
 #include "rt/rt.h"
 
+#define RB_READERS (RB_NO_SLOT - 1) // of owner: it is held to read
+
 struct rb_object {
     struct rb_object *next; // in its chain: written under the shard's lock
     uintptr_t address;      // 0: free. Written under shard's and object's lock
     rb_spin lock;           // of all below
-    uint32_t owner;         // slot that holds it as a mutex, for the engine's lock discipline
+    uint32_t owner;         // slot that holds it as a mutex, for the engine's lock discipline; RB_READERS
+    uint32_t held_in;       // generation of the history in which `owner` was written
     uint32_t arrived;       // barriers: entries so far, all rounds together
     uint32_t parties;
-    bool read_locked;       // `readers` may hold something
+    bool read_locked;             // `readers` may hold something
     struct rb_sync main, readers; // docs/trace-format.md, section 6
 };
 
@@ -40,5 +43,7 @@ RB_INLINE void rb_object_unlock(struct rb_object *o)
 
 // Forgets the objects in [from, from + bytes).
 RB_HIDDEN void rb_objects_forget(struct rb_self *me, uintptr_t from, size_t bytes);
+// Those in [from, from + bytes) are from now on in [to, to + bytes); see rb_history_move.
+RB_HIDDEN void rb_objects_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes);
 
 #endif

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+#include "rt/heap.h"
 #include "rt/init.h"
 #include "rt/intercept.h"
 #include "rt/unwind.h"
 
-// ---- start and end ----------------------------------------------------------------------------------------
+// ---- start and end -------------------------------------------------------------------------------------
 
 // Does the module ask for the hooks? Then it is instrumented, and we start before it does.
 static int asks_for_hooks(struct dl_phdr_info *info, size_t size, void *found)
@@ -16,10 +17,8 @@ static int asks_for_hooks(struct dl_phdr_info *info, size_t size, void *found)
     const ElfW(Dyn) *dynamic = NULL;
     const ElfW(Sym) *symbols = NULL;
     const char *names = NULL;
-    const uint32_t *gnu_hash = NULL;
 
     (void)size;
-    (void)gnu_hash;
     for (unsigned i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
@@ -71,42 +70,147 @@ RB_INTERCEPT(void, _Exit, (int status))
     __builtin_unreachable();
 }
 
-// ---- fork ---------------------------------------------------------------------------------------------------
+static RB_TLS struct rb_self *forking; // in the guard for the time of a fork
+
+// ---- fork ----------------------------------------------------------------------------------------------
 // The child has one thread and a copy of everything. What the other threads were doing to shared state is not
 // known, so it starts anew: what was recorded before cannot race with what only the child will do.
+//
+// By pthread_atfork, registered before anybody else's: so our `prepare` runs after all others, and in the child
+// we are the first. Others' handlers use locks and memory like any code.
 
-RB_INTERCEPT(pid_t, fork, (void))
+static void before_fork(void)
 {
-    struct rb_self *me = rb_enter();
-    const pid_t child = RB_REAL(fork)();
+    forking = rb_enter();
+}
+
+static void in_parent(void)
+{
+    if (forking)
+        rb_leave(forking);
+    forking = NULL;
+}
+
+static void in_child(void)
+{
+    const bool deferred = forking && forking->deferred;
+    const sigset_t mask = forking ? forking->deferred_mask : (sigset_t){{0}};
+
+    forking = NULL;
+    rb_init_after_fork();
+    if (deferred)
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+}
+
+void rb_watch_fork(void)
+{
+    pthread_atfork(before_fork, in_parent, in_child);
+}
+
+// The child of vfork runs in its parent's memory: what it closes or ends would be taken for the parent's. All it may
+// do is exec or end, which the child of fork can as well.
+RB_INTERCEPT(pid_t, vfork, (void))
+{
+    return fork();
+}
+
+// fork for signal handlers: no handlers of that kind run.
+RB_INTERCEPT(pid_t, _Fork, (void))
+{
+    before_fork();
+    const pid_t child = RB_REAL(_Fork)();
     const int saved = errno;
 
-    if (child == 0) {
-        const bool deferred = me && me->deferred;
-        const sigset_t mask = me ? me->deferred_mask : (sigset_t){{0}};
-        rb_init_after_fork();
-        if (deferred)
-            syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
-    } else if (me) {
-        rb_leave(me);
-    }
+    if (child == 0)
+        in_child();
+    else
+        in_parent();
     errno = saved;
     return child;
 }
 
-// ---- libraries ----------------------------------------------------------------------------------------------
+// ---- libraries -----------------------------------------------------------------------------------------
+
+// A library that goes leaves memory and code that another may get next: both are forgotten. The loader unmaps
+// without coming by our munmap, so its list is compared before and after. If libraries came meanwhile, the
+// same place may be another's already: then the whole history goes.
+
+#define MOST_MODULES 512
+
+struct modules {
+    unsigned count;
+    unsigned long long added; // by the loader, ever
+    struct {
+        uintptr_t from, to;
+    } range[MOST_MODULES];
+};
+
+static int list_module(struct dl_phdr_info *info, size_t size, void *list)
+{
+    struct modules *m = list;
+    uintptr_t from = UINTPTR_MAX, to = 0;
+
+    (void)size;
+    m->added = info->dlpi_adds;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD)
+            continue;
+        const uintptr_t start = info->dlpi_addr + p->p_vaddr;
+        from = start < from ? start : from;
+        to = start + p->p_memsz > to ? start + p->p_memsz : to;
+    }
+    if (m->count < MOST_MODULES && from < to) {
+        m->range[m->count].from = from;
+        m->range[m->count].to = to;
+    }
+    m->count++;
+    return 0;
+}
+
+static bool still_there(const struct modules *m, uintptr_t from)
+{
+    for (unsigned i = 0; i < m->count && i < MOST_MODULES; i++)
+        if (m->range[i].from == from)
+            return true;
+    return false;
+}
+
+static void forget_gone(struct rb_self *me, const struct modules *before, const struct modules *after)
+{
+    rb_unwind_forget();
+    if (before->added != after->added || before->count > MOST_MODULES) {
+        rb_lost_edge(me);
+        return;
+    }
+    for (unsigned i = 0; i < before->count; i++)
+        if (!still_there(after, before->range[i].from))
+            rb_memory_new(me, before->range[i].from, before->range[i].to - before->range[i].from);
+}
 
 RB_INTERCEPT(int, dlclose, (void *handle))
 {
+    const size_t bytes = 2 * sizeof(struct modules);
+    const long map =
+        syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct modules *list = (uintptr_t)map > (uintptr_t)-4096 ? NULL : (struct modules *)map;
+    struct rb_self *me;
+
+    if (list)
+        dl_iterate_phdr(list_module, &list[0]);
     const int r = RB_REAL(dlclose)(handle);
     const int saved = errno;
-    struct rb_self *me = rb_enter();
-
-    if (me) { // its memory may be another library's next, and its code as well
-        rb_unwind_forget();
-        rb_lost_edge(me);
+    if (list)
+        dl_iterate_phdr(list_module, &list[1]);
+    if ((me = rb_enter()) != NULL) {
+        if (list)
+            forget_gone(me, &list[0], &list[1]);
+        else
+            rb_lost_edge(me);
         rb_leave(me);
     }
+    if (list)
+        syscall(SYS_munmap, list, bytes);
     errno = saved;
     return r;
 }

@@ -11,6 +11,7 @@
 #include "rt/init.h"
 #include "rt/json.h"
 #include "rt/modules.h"
+#include "rt/report_data.h"
 #include "rt/thread.h"
 #include "rt/tool.h"
 
@@ -34,8 +35,8 @@ static char *text_buffer;
 
 int rb_races_init(void)
 {
-    text_buffer = mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    text_buffer =
+        mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return text_buffer == MAP_FAILED ? -ENOMEM : 0;
 }
 
@@ -81,7 +82,8 @@ static bool new_pair(uint64_t hash)
     return is_new;
 }
 
-void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t where, const struct rb_hit *before)
+void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t where,
+                   const struct rb_hit *before)
 {
     me->count.races++;
     if (rb_is_benign(before->address))
@@ -100,7 +102,7 @@ void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t wher
     me->found = f;
 }
 
-// ---- the record ---------------------------------------------------------------------------------------------
+// ---- the record ----------------------------------------------------------------------------------------
 
 static void put_frame(struct rb_text *t, uintptr_t pc)
 {
@@ -137,7 +139,8 @@ static void put_stack(struct rb_text *t, rb_stack stack)
     rb_put_char(t, ']');
 }
 
-static void put_access(struct rb_text *t, bool write, bool atomic, uintptr_t address, size_t size, uint64_t where)
+static void put_access(struct rb_text *t, bool write, bool atomic, uintptr_t address, size_t size,
+                       uint64_t where)
 {
     rb_put(t, "{\"op\":");
     rb_put_string(t, write ? "write" : "read");
@@ -277,7 +280,8 @@ static void put_record(struct rb_text *t, const struct rb_found *f)
     put_access(t, f->now.write, f->now.atomic, f->now.address, f->now.size, f->where);
     put_value(t, &f->now);
     rb_put(t, "},");
-    put_access(t, wrote, f->before.atomic, f->before.address, rb_where_size(f->before.where), f->before.where);
+    put_access(t, wrote, f->before.atomic, f->before.address, rb_where_size(f->before.where),
+               f->before.where);
     rb_put(t, "}],");
     const uint32_t owner = put_location(t, f->before.address);
     rb_put(t, ",\"threads\":[");
@@ -331,7 +335,8 @@ static void put_plain(struct rb_text *t, const struct rb_found *f)
     rb_put(t, "==================\n");
 }
 
-static void report(const struct rb_found *f)
+// False if it was suppressed.
+static bool report(const struct rb_found *f)
 {
     struct rb_text t;
 
@@ -343,15 +348,29 @@ static void report(const struct rb_found *f)
         break;
     case RB_TOOL_SUPPRESSED:
         rb_process.suppressed++;
-        break;
+        return false;
     case RB_TOOL_MISSING:
         rb_process.races++;
         rb_tool_keep(t.start, (size_t)(t.at - t.start));
+        if (!rb_options.report)
+            break;
         rb_text_init(&t, text_buffer, TEXT_BYTES);
         put_plain(&t, f);
         rb_say(t.start, (size_t)(t.at - t.start));
         break;
     }
+    return true;
+}
+
+static void tell_program(struct rb_self *me, const struct rb_found *f)
+{
+    const struct rb_report_view view = {
+        {{f->now.address, f->now.size, rb_where_thread(f->where), rb_where_stack(f->where), f->now.write,
+          f->now.atomic},
+         {f->before.address, rb_where_size(f->before.where), rb_where_thread(f->before.where),
+          rb_where_stack(f->before.where), rb_epoch_is_write(f->before.epoch), f->before.atomic}}};
+
+    rb_report_hook(me, &view);
 }
 
 void rb_races_report_slow(struct rb_self *me)
@@ -363,7 +382,11 @@ void rb_races_report_slow(struct rb_self *me)
     rb_spin_lock(&report_lock);
     while (f) {
         struct rb_found *next = f->next;
-        report(f);
+        if (report(f)) {
+            rb_spin_unlock(&report_lock);
+            tell_program(me, f);
+            rb_spin_lock(&report_lock);
+        }
         rb_arena_free(&rb_process.arena, f, sizeof(*f));
         f = next;
         if (rb_options.halt_on_error && rb_process.races)

@@ -3,8 +3,8 @@
 //
 // Every thread of the program has a `rb_self`, made at its first step into the runtime. Three rules hold
 // everywhere in this folder:
-//   guard   Work on shared state happens between rb_enter and rb_leave. A signal that arrives in between waits
-//           for rb_leave (signals.c), so handlers never see half-done work and locks never wait for
+//   guard   Work on shared state happens between rb_enter and rb_leave. A signal that arrives in between
+//           waits for rb_leave (signals.c), so handlers never see half-done work and locks never wait for
 //           themselves. Functions of the program and blocking calls are never called inside.
 //   edges   An ordering that could not be recorded (memory, unknown thread) calls rb_lost_edge: all recorded
 //           accesses are forgotten. A pair of accesses with a missing edge between them has its first access
@@ -16,9 +16,10 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "engine/access_history.h"
 #include "base/rng.h"
+#include "engine/access_history.h"
 #include "engine/engine.h"
+#include "rt/sampling_state.h"
 #include "rt/spin.h"
 #include "rt/stack.h"
 
@@ -43,24 +44,24 @@ struct rb_self {
     struct rb_engine engine; // the same for all threads but `width` and `blind`
 
     // Written by the thread itself and by its signal handlers.
-    volatile int busy;       // depth of rb_enter
-    volatile int deferred;   // a signal waits for rb_leave
-    sigset_t deferred_mask;  // the mask to go back to then
+    volatile int busy;      // depth of rb_enter
+    volatile int deferred;  // a signal waits for rb_leave
+    sigset_t deferred_mask; // the mask to go back to then
     int ignore_reads, ignore_writes, ignore_sync;
     bool ending; // the last destructor has run
 
     // Sampling: rb_skip counts down from `granted`; see sampling.c.
     int64_t granted;
-    struct rb_sampling *sampling;
+    struct rb_sampling sampling;
     struct rb_rng rng;
 
-    uint32_t id;      // 0 is the main thread, unique while 2^24 are enough
+    uint32_t id; // 0 is the main thread, unique while 2^24 are enough
     uint32_t os_id;
     struct rb_walk walk;
-    struct rb_sync ended; // released when the thread ends, acquired by who joins
-    struct rb_sync begun; // released by the creator, acquired at the start
+    struct rb_sync ended;     // released when the thread ends, acquired by who joins
+    struct rb_sync begun;     // released by the creator, acquired at the start
     struct rb_fences *fences; // fences.c, once it used one
-    int64_t fiber_skip; // rb_skip while another fiber runs (annotations.c)
+    int64_t fiber_skip;       // rb_skip while another fiber runs (annotations.c)
     void *record;             // record.c: the thread's buffer
 
     struct rb_rt_counters count;
@@ -71,7 +72,7 @@ struct rb_self {
     bool handle_known, detached, joined, finished;
     uint8_t refs; // under the lock of thread.c
     uint8_t state;
-    struct rb_self *next;   // of all, or of the free ones
+    struct rb_self *next; // of all, or of the free ones
     struct rb_self *by_handle;
 };
 
@@ -82,15 +83,16 @@ extern RB_TLS RB_HIDDEN int64_t rb_skip;
 
 // The process. Written at start, by fork's child, and where noted.
 struct rb_process {
-    bool on;                    // the runtime works; false: everything passes through
-    bool sampling_none;
+    bool on; // the runtime works; false: everything passes through
     const struct rb_engine_ops *ops;
-    struct rb_arena arena;      // clocks, objects, lists (shared: it has its own lock)
-    struct rb_arena kept;       // what outlives a fork: exit handlers
-    uint32_t generation;        // of the access history; grows when all of it is forgotten
-    uint32_t width;             // slots ever used
+    struct rb_arena arena; // clocks, objects, lists (shared: it has its own lock)
+    struct rb_arena kept;  // what outlives a fork: exit handlers
+    uint32_t generation;   // of the access history; grows when all of it is forgotten
+    uint32_t width;        // slots ever used
     uint32_t stack_depth;
-    bool take_all;              // sampler=all: ranges are looked at whole
+    bool take_all;           // sampler=all
+    bool whole_ranges;       // a range is looked at whole, not in a piece
+    bool windows;            // synchronisation may be passed over: rb_sampling_sync says when
     uint64_t lost_edges;
     uint64_t races, suppressed; // reported, and found but suppressed
 };

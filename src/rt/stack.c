@@ -212,8 +212,8 @@ static RB_NOINLINE rb_stack capture(struct rb_walk *w, const struct rb_unwind_fr
     walk(w, *top, b, most, &out);
     remember(w, &out, b);
     hook = find_hook(w, hook_pc);
-    if (w->cut && out.kept &&
-        hook + 1 < (int)depth) { // too little is left of what was cut: again, from nothing
+    if (w->cut && out.kept && hook + 1 < (int)depth) {
+        // Too little is left of what was cut: again, from nothing.
         w->frames = 0;
         walk(w, *top, b, most, &out);
         remember(w, &out, b);

@@ -38,7 +38,7 @@ struct rb_walk_word {
     uintptr_t at, value;
 };
 
-// One a thread, zeroed at its start; 10 KiB, of which a walk touches about 100 bytes a frame. The owner sets
+// One a thread, zeroed at its start; 10 KiB, of which a walk touches about 56 bytes a frame. The owner sets
 // the bounds of the thread's stack (both 0: not known). The rest is what the last walk saw, so that the next
 // one only has to walk what changed.
 struct rb_walk {

@@ -1,6 +1,6 @@
 // What was seen, sampled and spent: at the end of the program, as text for people or as one JSON object.
-#include <sys/syscall.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "rt/history.h"
@@ -42,7 +42,8 @@ static void collect(struct lines *l)
     add(l, "threads", "threads", t.threads);
     add(l, "most_threads", "threads at once", t.most_threads);
     add(l, "objects", "synchronisation objects at the end", rb_objects_count());
-    add(l, "lost_edges", "orderings that could not be kept (history forgotten each time)", rb_process.lost_edges);
+    add(l, "lost_edges", "orderings that could not be kept (history forgotten each time)",
+        rb_process.lost_edges);
     add(l, "stacks_dropped", "stacks that had no room", rb_stack_dropped());
     add(l, "reported", "races reported", rb_process.races);
     add(l, "suppressed", "races suppressed", rb_process.suppressed);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "rt/access.h"
 #include "rt/record.h"
 
 void rb_lost_edge(struct rb_self *me)
@@ -60,16 +61,35 @@ void rb_sync_clear(struct rb_self *me, struct rb_sync *s)
     rb_process.ops->sync_clear(&me->engine, s);
 }
 
+// Is the operation, after which `locks` more are held, none of our business?
+static inline bool passed_over(struct rb_self *me, int locks)
+{
+    return me->ignore_sync || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, locks));
+}
+
+// Who holds an object is known only if nothing was missed since: not if the history was forgotten, be it for
+// a lost edge or because synchronisation was passed over for a while. The object's lock is held.
+static inline void hold(struct rb_object *o, uint32_t owner)
+{
+    o->owner = owner;
+    o->held_in = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+}
+
+static inline bool is_held(const struct rb_object *o, uint32_t owner)
+{
+    return o->owner == owner && o->held_in == __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+}
+
 void rb_on_lock(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+    if (passed_over(me, 1) || !(o = rb_object_make(me, object)))
         return;
     rb_sync_acquire(me, &o->main);
     if (o->read_locked)
         rb_sync_acquire(me, &o->readers);
-    o->owner = me->hb.slot;
+    hold(o, me->hb.slot);
     rb_record_sync(me, RB_ACQUIRE, object);
     rb_object_unlock(o);
 }
@@ -85,10 +105,10 @@ void rb_on_unlock(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+    if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
         return;
     // Without our having seen the lock taken, the engine's short cut for mutexes does not hold.
-    if (RB_LIKELY(o->owner == me->hb.slot))
+    if (RB_LIKELY(is_held(o, me->hb.slot)))
         rb_sync_release(me, &o->main);
     else
         rb_sync_release_join(me, &o->main);
@@ -100,10 +120,10 @@ void rb_on_read_lock(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+    if (passed_over(me, 1) || !(o = rb_object_make(me, object)))
         return;
     rb_sync_acquire(me, &o->main);
-    o->owner = RB_NO_SLOT;
+    hold(o, RB_READERS);
     rb_record_sync(me, RB_RD_ACQ, object);
     rb_object_unlock(o);
 }
@@ -112,7 +132,7 @@ void rb_on_read_unlock(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+    if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
         return;
     rb_sync_release_join(me, &o->readers);
     o->read_locked = true;
@@ -124,9 +144,9 @@ void rb_on_rw_unlock(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+    if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
         return;
-    if (o->owner == me->hb.slot) { // held to write: nobody has read since
+    if (is_held(o, me->hb.slot)) { // held to write: nobody has read since
         rb_sync_release(me, &o->main);
         if (o->read_locked) // the writer knows what they said
             rb_sync_clear(me, &o->readers);
@@ -134,9 +154,11 @@ void rb_on_rw_unlock(struct rb_self *me, uintptr_t object)
         o->owner = RB_NO_SLOT;
         rb_record_sync(me, RB_RELEASE, object);
     } else {
+        if (!is_held(o, RB_READERS)) // who knows: for readers and writers
+            rb_sync_release_join(me, &o->main);
         rb_sync_release_join(me, &o->readers);
         o->read_locked = true;
-        rb_record_sync(me, RB_RD_REL, object);
+        rb_record_sync(me, o->owner == me->hb.slot ? RB_RELEASE : RB_RD_REL, object);
     }
     rb_object_unlock(o);
 }
@@ -145,7 +167,7 @@ void rb_on_acquire(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (me->ignore_sync || !(o = rb_object_find(me, object)))
+    if (passed_over(me, 0) || !(o = rb_object_find(me, object)))
         return;
     rb_sync_acquire(me, &o->main);
     rb_record_sync(me, RB_WAIT, object);
@@ -156,7 +178,7 @@ void rb_on_release(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+    if (passed_over(me, 0) || !(o = rb_object_make(me, object)))
         return;
     rb_sync_release_join(me, &o->main);
     rb_record_sync(me, RB_POST, object);
@@ -167,7 +189,7 @@ void rb_on_release_store(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (me->ignore_sync || !(o = rb_object_make(me, object)))
+    if (passed_over(me, 0) || !(o = rb_object_make(me, object)))
         return;
     rb_sync_release_store(me, &o->main);
     rb_record_sync(me, RB_STORE, object);

@@ -26,7 +26,7 @@ RB_HIDDEN void rb_on_destroy(struct rb_self *me, uintptr_t object, size_t bytes)
 
 // The same on a locked object or a part that no table knows: `recorded` names it in a trace.
 RB_HIDDEN void rb_sync_acquire(struct rb_self *me, struct rb_sync *s);
-RB_HIDDEN void rb_sync_release(struct rb_self *me, struct rb_sync *s);       // under lock discipline
+RB_HIDDEN void rb_sync_release(struct rb_self *me, struct rb_sync *s); // under lock discipline
 RB_HIDDEN void rb_sync_release_join(struct rb_self *me, struct rb_sync *s);
 RB_HIDDEN void rb_sync_release_store(struct rb_self *me, struct rb_sync *s);
 RB_HIDDEN void rb_sync_clear(struct rb_self *me, struct rb_sync *s);

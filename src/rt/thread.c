@@ -14,10 +14,10 @@
 #include "rt/record.h"
 #include "rt/sync.h"
 
-#define SLOTS    65535u
-#define RESTING  48u
-#define HANDLES  1024u
-#define NOTES    16384u
+#define SLOTS   65535u
+#define RESTING 48u
+#define HANDLES 1024u
+#define NOTES   16384u
 
 enum state { FREE, ALIVE, FIBER };
 
@@ -247,9 +247,9 @@ static void know_handle(struct rb_self *t, pthread_t handle)
     *chain = t;
 }
 
-// Bounds of this thread's stack. libc knows them, but uses the heap to tell; so: the main thread's ends with the
-// program's name, which the kernel puts at its top; a thread's control block is at the top of its stack, static
-// TLS below it; of threads that came some other way only what lies above is known.
+// Bounds of this thread's stack. libc knows them, but uses the heap to tell; so: the main thread's ends with
+// the program's name, which the kernel puts at its top; a thread's control block is at the top of its stack,
+// static TLS below it; of threads that came some other way only what lies above is known.
 static void find_stack(struct rb_self *me)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0), page = 4096;
@@ -322,7 +322,7 @@ void rb_thread_end(struct rb_self *me)
     rb_history_forget(me, me->walk.stack_lo, me->walk.stack_hi - me->walk.stack_lo);
     rb_sync_release_store(me, &me->ended);
     rb_record_sync(me, RB_MARK, me->id);
-    rb_sampling_settle(me);
+    rb_sampling_end(me);
     rb_spin_lock(&lock);
     notes[me->id % NOTES].running = false;
     alive--;
@@ -430,6 +430,7 @@ struct rb_self *rb_fiber_new(struct rb_self *creator)
 void rb_fiber_free(struct rb_self *me, struct rb_self *fiber)
 {
     rb_fences_free(me, fiber);
+    rb_record_free(fiber);
     rb_spin_lock(&lock);
     notes[fiber->id % NOTES].running = false;
     free_state(me, fiber);
@@ -480,7 +481,8 @@ bool rb_thread_of_stack(uintptr_t address, uint32_t *id, bool *tls)
         // Static TLS is just below the thread's control block.
         *tls = t->handle_known && address < (uintptr_t)t->handle && address >= (uintptr_t)t->handle - 4096;
         found = *tls || (address >= t->walk.stack_lo && address < t->walk.stack_hi);
-        *id = t->id;
+        if (found)
+            *id = t->id;
     }
     rb_spin_unlock(&lock);
     return found;

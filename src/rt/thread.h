@@ -1,12 +1,12 @@
 // Threads of the program: their states, slots, handles, and what reports say of them.
 //
-// A state is made by the creator (pthread_create) or at the thread's first step into the runtime (threads that
-// were there before it, or came by clone). It ends with the thread's last key destructor, and is given up when
-// the thread is joined, or at once when it is detached.
+// A state is made by the creator (pthread_create) or at the thread's first step into the runtime (threads
+// that were there before it, or came by clone). It ends with the thread's last key destructor, and is given
+// up when the thread is joined, or at once when it is detached.
 //
 // Slots index clocks, so they are used again; a slot's epochs and versions go on where its last user stopped.
-// An access of an earlier user then counts as the new user's own: a race may be hidden, none invented. To hide
-// few, a slot rests until RESTING others wait as well, oldest first.
+// An access of an earlier user then counts as the new user's own: a race may be hidden, none invented. To
+// hide few, a slot rests until RESTING others wait as well, oldest first.
 #ifndef RB_RT_THREAD_H
 #define RB_RT_THREAD_H
 

@@ -13,11 +13,12 @@
 
 #include "rt/init.h"
 
-#define STACK_BYTES  65536u
-#define MOST_ENV     4096u
-#define PATIENCE_MS  30000u
+#define STACK_BYTES 65536u
+#define MOST_ENV    4096u
+#define PATIENCE_MS 30000u
 
 extern char **environ;
+int rb_report_fd = 2;
 
 RB_WEAK const char *__tsan_default_suppressions(void);
 RB_WEAK const char *__tsan_default_suppressions(void)
@@ -53,7 +54,7 @@ void rb_put_control(struct rb_text *t)
     rb_put_char(t, '}');
 }
 
-// ---- writing --------------------------------------------------------------------------------------------------
+// ---- writing -------------------------------------------------------------------------------------------
 
 static void write_all(int fd, const char *text, size_t bytes)
 {
@@ -95,12 +96,10 @@ void rb_say(const char *text, size_t bytes)
 {
     char path[4200];
 
-    if (!rb_options.report)
-        return;
     if (rb_options.log_path[0])
         append(log_file(path, sizeof(path)), text, bytes);
     else
-        write_all(2, text, bytes);
+        write_all(rb_report_fd, text, bytes);
 }
 
 void rb_tool_keep(const char *record, size_t bytes)
@@ -109,10 +108,10 @@ void rb_tool_keep(const char *record, size_t bytes)
         append(rb_options.report_json, record, bytes);
 }
 
-// ---- the process ----------------------------------------------------------------------------------------------
+// ---- the process ---------------------------------------------------------------------------------------
 
-// Two processes: exec turns any child into one whose end is announced to the program, so the tool is a child of
-// a process in the middle that never execs. Made without an exit signal, that one ends unnoticed.
+// Two processes: exec turns any child into one whose end is announced to the program, so the tool is a child
+// of a process in the middle that never execs. Made without an exit signal, that one ends unnoticed.
 struct launch {
     const char *path;
     char *const *arguments;
@@ -127,6 +126,8 @@ static int in_tool(void *given)
 {
     const struct launch *l = given;
 
+    if (rb_report_fd != 2)
+        syscall(SYS_dup3, rb_report_fd, 2, 0);
     syscall(SYS_dup3, l->input, 0, 0);
     syscall(SYS_execve, l->path, l->arguments, l->environment);
     syscall(SYS_exit, 127);
@@ -149,7 +150,8 @@ static int in_middle(void *given)
 // The program's environment without what would bring this runtime into the tool.
 static void clean_environment(char **out)
 {
-    static const char *const gone[] = {"LD_PRELOAD=", "RAILBIRD_OPTIONS=", "TSAN_OPTIONS=", "LD_LIBRARY_PATH="};
+    static const char *const gone[] = {"LD_PRELOAD=", "RAILBIRD_OPTIONS=", "TSAN_OPTIONS=",
+                                       "LD_LIBRARY_PATH="};
     unsigned n = 0;
 
     for (char **e = environ; e && *e && n + 1 < MOST_ENV; e++) {
@@ -193,7 +195,7 @@ static int wait_for(pid_t middle, const struct launch *l)
             return -1;
         if (waited == PATIENCE_MS && l->tool > 0)
             syscall(SYS_kill, l->tool, SIGKILL); // and the one in the middle ends by itself
-        syscall(SYS_nanosleep, &ms, NULL); // not libc's, where a cancelled thread would end
+        syscall(SYS_nanosleep, &ms, NULL);       // not libc's, where a cancelled thread would end
     }
 }
 
@@ -228,8 +230,12 @@ static enum rb_tool_answer run_tool(const char *path, const char *record, size_t
         arguments[n++] = "--suppressions";
         arguments[n++] = rb_options.suppressions;
     }
-    struct launch l = {path, (char *const *)(uintptr_t)arguments, environment, memory_file(record, bytes),
-                       stack + STACK_BYTES, 0};
+    struct launch l = {path,
+                       (char *const *)(uintptr_t)arguments,
+                       environment,
+                       memory_file(record, bytes),
+                       stack + STACK_BYTES,
+                       0};
     if (l.input < 0)
         return RB_TOOL_MISSING;
     sigfillset(&all);
@@ -238,7 +244,9 @@ static enum rb_tool_answer run_tool(const char *path, const char *record, size_t
     const int status = middle < 0 ? -1 : wait_for(middle, &l);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
     syscall(SYS_close, l.input);
-    return status == 0 ? RB_TOOL_REPORTED : status == 3 ? RB_TOOL_SUPPRESSED : RB_TOOL_MISSING;
+    if (status == 0 || status == 1) // 1: printed, but the JSON file could not be written, which it has said
+        return RB_TOOL_REPORTED;
+    return status == 3 ? RB_TOOL_SUPPRESSED : RB_TOOL_MISSING;
 }
 
 enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)
@@ -251,7 +259,8 @@ enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)
         return RB_TOOL_MISSING;
     if (!rb_options.report && !rb_options.report_json[0])
         return RB_TOOL_REPORTED;
-    char *map = (char *)syscall(SYS_mmap, NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *map =
+        (char *)syscall(SYS_mmap, NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if ((uintptr_t)map > (uintptr_t)-4096)
         return RB_TOOL_MISSING;
     clean_environment((char **)(void *)(map + 2 * STACK_BYTES));

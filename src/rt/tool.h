@@ -13,6 +13,7 @@ RB_HIDDEN enum rb_tool_answer rb_tool_report(const char *record, size_t bytes);
 // Without the tool: the bare record goes to the JSON file, to be symbolized later.
 RB_HIDDEN void rb_tool_keep(const char *record, size_t bytes);
 // Text for people: stderr, or log_path.
+extern RB_HIDDEN int rb_report_fd; // 2, unless the program has said otherwise
 RB_HIDDEN void rb_say(const char *text, size_t bytes);
 // The suppressions the program carries itself, as the record's "control".
 RB_HIDDEN void rb_put_control(struct rb_text *t);

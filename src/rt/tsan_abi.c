@@ -3,39 +3,40 @@
 // intercept_memory.c.
 #include "rt/access.h"
 #include "rt/init.h"
+#include "rt/record.h"
 
-#define RB_PLAIN(name, size, how)                  \
-    RB_EXPORT void __tsan_##name(void *a);         \
-    RB_EXPORT void __tsan_##name(void *a)          \
-    {                                              \
-        rb_access(a, size, how, RB_PC);            \
+#define RB_PLAIN(name, size, how)          \
+    RB_EXPORT void __tsan_##name(void *a); \
+    RB_EXPORT void __tsan_##name(void *a)  \
+    {                                      \
+        rb_access(a, size, how, RB_PC);    \
     }
 // Programs may bring their own (kernel-style instrumentation of volatile): ours give way.
-#define RB_VOLATILE(name, size, how)               \
-    RB_WEAK void __tsan_##name(void *a);           \
-    RB_WEAK void __tsan_##name(void *a)            \
-    {                                              \
-        rb_access(a, size, how, RB_PC);            \
+#define RB_VOLATILE(name, size, how)     \
+    RB_WEAK void __tsan_##name(void *a); \
+    RB_WEAK void __tsan_##name(void *a)  \
+    {                                    \
+        rb_access(a, size, how, RB_PC);  \
     }
-#define RB_WITH_PC(name, size, how)                                \
-    RB_EXPORT void __tsan_##name(void *a, void *pc);               \
-    RB_EXPORT void __tsan_##name(void *a, void *pc)                \
-    {                                                              \
-        rb_access(a, size, how, (uintptr_t)pc);                    \
+#define RB_WITH_PC(name, size, how)                  \
+    RB_EXPORT void __tsan_##name(void *a, void *pc); \
+    RB_EXPORT void __tsan_##name(void *a, void *pc)  \
+    {                                                \
+        rb_access(a, size, how, (uintptr_t)pc);      \
     }
 
-#define RB_OF_SIZE(n)                                              \
-    RB_PLAIN(read##n, n, RB_HOW_READ)                              \
-    RB_PLAIN(write##n, n, RB_HOW_WRITE)                            \
-    RB_PLAIN(unaligned_read##n, n, RB_HOW_READ)                    \
-    RB_PLAIN(unaligned_write##n, n, RB_HOW_WRITE)                  \
-    RB_PLAIN(read_write##n, n, RB_HOW_WRITE)                       \
-    RB_PLAIN(unaligned_read_write##n, n, RB_HOW_WRITE)             \
-    RB_VOLATILE(volatile_read##n, n, RB_HOW_READ)                  \
-    RB_VOLATILE(volatile_write##n, n, RB_HOW_WRITE)                \
-    RB_VOLATILE(unaligned_volatile_read##n, n, RB_HOW_READ)        \
-    RB_VOLATILE(unaligned_volatile_write##n, n, RB_HOW_WRITE)      \
-    RB_WITH_PC(read##n##_pc, n, RB_HOW_READ)                       \
+#define RB_OF_SIZE(n)                                         \
+    RB_PLAIN(read##n, n, RB_HOW_READ)                         \
+    RB_PLAIN(write##n, n, RB_HOW_WRITE)                       \
+    RB_PLAIN(unaligned_read##n, n, RB_HOW_READ)               \
+    RB_PLAIN(unaligned_write##n, n, RB_HOW_WRITE)             \
+    RB_PLAIN(read_write##n, n, RB_HOW_WRITE)                  \
+    RB_PLAIN(unaligned_read_write##n, n, RB_HOW_WRITE)        \
+    RB_VOLATILE(volatile_read##n, n, RB_HOW_READ)             \
+    RB_VOLATILE(volatile_write##n, n, RB_HOW_WRITE)           \
+    RB_VOLATILE(unaligned_volatile_read##n, n, RB_HOW_READ)   \
+    RB_VOLATILE(unaligned_volatile_write##n, n, RB_HOW_WRITE) \
+    RB_WITH_PC(read##n##_pc, n, RB_HOW_READ)                  \
     RB_WITH_PC(write##n##_pc, n, RB_HOW_WRITE)
 RB_OF_SIZE(1)
 RB_OF_SIZE(2)
@@ -43,16 +44,16 @@ RB_OF_SIZE(4)
 RB_OF_SIZE(8)
 RB_OF_SIZE(16)
 
-#define RB_RANGE(name, how)                                                \
-    RB_EXPORT void __tsan_##name(void *a, size_t size);                    \
-    RB_EXPORT void __tsan_##name(void *a, size_t size)                     \
-    {                                                                      \
-        rb_access(a, size, how, RB_PC);                                    \
-    }                                                                      \
-    RB_EXPORT void __tsan_##name##_pc(void *a, size_t size, void *pc);     \
-    RB_EXPORT void __tsan_##name##_pc(void *a, size_t size, void *pc)      \
-    {                                                                      \
-        rb_access(a, size, how, (uintptr_t)pc);                            \
+#define RB_RANGE(name, how)                                            \
+    RB_EXPORT void __tsan_##name(void *a, size_t size);                \
+    RB_EXPORT void __tsan_##name(void *a, size_t size)                 \
+    {                                                                  \
+        rb_access(a, size, how, RB_PC);                                \
+    }                                                                  \
+    RB_EXPORT void __tsan_##name##_pc(void *a, size_t size, void *pc); \
+    RB_EXPORT void __tsan_##name##_pc(void *a, size_t size, void *pc)  \
+    {                                                                  \
+        rb_access(a, size, how, (uintptr_t)pc);                        \
     }
 RB_RANGE(read_range, RB_HOW_READ)
 RB_RANGE(write_range, RB_HOW_WRITE)
@@ -76,15 +77,19 @@ RB_EXPORT void __tsan_vptr_read(void **vptr)
 RB_EXPORT void __tsan_func_entry(void *caller);
 RB_EXPORT void __tsan_func_entry(void *caller)
 {
-    if (RB_UNLIKELY(rb_functions_wanted))
+    if (RB_UNLIKELY(rb_functions_wanted)) {
         rb_sampling_enter((uintptr_t)caller, RB_PC);
+        rb_record_function(RB_ENTER, RB_PC);
+    }
 }
 
 RB_EXPORT void __tsan_func_exit(void);
 RB_EXPORT void __tsan_func_exit(void)
 {
-    if (RB_UNLIKELY(rb_functions_wanted))
+    if (RB_UNLIKELY(rb_functions_wanted)) {
         rb_sampling_exit();
+        rb_record_function(RB_EXIT, 0);
+    }
 }
 
 RB_EXPORT void __tsan_init(void);

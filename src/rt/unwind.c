@@ -126,7 +126,7 @@ static uint64_t ask(uintptr_t pc)
 
 #endif
 
-// ---- steps ----
+// ---- steps ---------------------------------------------------------------------------------------------
 
 // Where a step finds the caller's rbp, its stack pointer being `cfa`; 0 if it does not.
 static uintptr_t bp_place(const struct rb_unwind_frame *f, uint64_t rule, uintptr_t cfa, uintptr_t cfa_at,
@@ -189,7 +189,7 @@ RB_NOINLINE bool rb_unwind_step_rare(struct rb_unwind_frame *f, uint64_t rule,
     return step(f, rule, b, &reads);
 }
 
-// ---- rules ----
+// ---- rules ---------------------------------------------------------------------------------------------
 
 // NOWHERE is not kept: a library may be loaded there.
 RB_NOINLINE uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t generation)

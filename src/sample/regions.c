@@ -11,8 +11,8 @@
 static const struct rb_call_policy tl_ad = {.per_thread = true, .rates = 4, .rate = {1, 0.1, 0.01, 0.001}};
 static const struct rb_call_policy tl_fx = {.per_thread = true, .rates = 1, .rate = {0.05}};
 static const struct rb_call_policy g_ad = {.rates = 11,
-                                   .rate = {1, 0.5, 0.25, 0.125, 0.0625, 1 / 32.0, 1 / 64.0, 1 / 128.0,
-                                            1 / 256.0, 1 / 512.0, 0.001}};
+                                           .rate = {1, 0.5, 0.25, 0.125, 0.0625, 1 / 32.0, 1 / 64.0,
+                                                    1 / 128.0, 1 / 256.0, 1 / 512.0, 0.001}};
 static const struct rb_call_policy g_fx = {.rates = 1, .rate = {0.1}};
 static const struct rb_call_policy rnd10 = {.chance = 0.10};
 static const struct rb_call_policy rnd25 = {.chance = 0.25};

@@ -7,8 +7,8 @@
 
 #include "base/types.h"
 
-// The natural logarithm of a positive normal number, to a few units in the last place: x = f 2^e with f near 1,
-// ln f = 2 artanh((f - 1) / (f + 1)), whose series falls by 34 a term there.
+// The natural logarithm of a positive normal number, to a few units in the last place: x = f 2^e with f near
+// 1, ln f = 2 artanh((f - 1) / (f + 1)), whose series falls by 34 a term there.
 static inline double rb_ln(double x)
 {
     union {

@@ -8,6 +8,7 @@ declare -A may=(
   [sample]="base sample"
   [trace]="base trace"
   [engine]="base clock engine"
+  [rt]="base clock sample trace engine rt"
   [lab]="base clock sample trace engine lab"
   [report]="base report"
   [selftest]="selftest"

@@ -3,11 +3,11 @@
 # must not. Built by `railbird cc` and `railbird c++`, run with every access sampled, judged by programs/judge.py.
 #   test_programs.sh [-k PATTERN] [-c COMPILER]... [-l LEVEL]... [-n RUNS] [-v]
 #   -k  only programs whose path contains PATTERN (a shell pattern)   -c  gcc, clang, clang-19; default gcc and clang
-#   -l  O0, O1, O2; default O1, and for one group in each compiler O0 and O2     -n  runs of each; default $RB_TEST_RUNS or 3
+#   -l  O0, O1, O2; default O1, and abi/ also at O0 (gcc) and O2 (clang)   -n  runs of each; default $RB_TEST_RUNS or 3
 #   -v  keeps the working folder and says where it is
 # RB_DETECTOR=tsan uses the compilers' own ThreadSanitizer instead: that tests the programs, not Railbird.
 # A program may ask for more in the comment it opens with:
-#   build: FLAGS      plugin: FILE (an object of its own, PLUGINS "/FILE.so")      compilers: NAMES (only these)
+#   build: FLAGS      plugin: FILE.c (a library of its own, PLUGINS "/FILE.so")      compilers: NAMES (only these)
 set -euo pipefail
 self=$(realpath "${BASH_SOURCE[0]}")
 here=$(dirname "$self")
@@ -21,8 +21,16 @@ cxx_of() {
   esac
 }
 
-# asked KEY FILE: the words after "KEY:" in the opening comment
-asked() { sed -n "1,12s/^[ /]*\*.* \?$1: \(.*\)/\1/p" "$2" | sed 's| \*/$||'; }
+# asked KEY FILE: `words` is what stands behind "KEY:" in the opening comment
+asked() {
+  local line
+  words=
+  while read -r line && [ "${line#\#}" = "$line" ]; do
+    case $line in
+    "* $1: "*) words+="${line#"* $1: "} " ;;
+    esac
+  done <"$2"
+}
 
 # build COMPILER ARGUMENTS...: C or C++ by what the last argument ends with
 build() {
@@ -43,12 +51,14 @@ build() {
 
 # job PROGRAM COMPILER LEVEL: builds and runs; leaves what judge.py wants
 job() {
-  local program=$1 compiler=$2 level=$3 folder plugin flags openmp=() status n
-  folder=$RB_WORK/$(tr / . <<<"$1").$2.$3
+  local program=$1 compiler=$2 level=$3 folder=$RB_WORK/${1//\//.}.$2.$3 plugin plugins flags openmp=() status n words
   mkdir "$folder"
   printf '%s\n' "$@" >"$folder/job"
   echo "$programs/$program" >"$folder/sources"
-  flags=$(asked build "$programs/$program")
+  asked build "$programs/$program"
+  flags=$words
+  asked plugin "$programs/$program"
+  plugins=$words
   case $program in
   openmp/*)
     read -ra openmp <"$RB_WORK/openmp.$compiler"
@@ -57,10 +67,10 @@ job() {
   esac
   status=0
   {
-    for plugin in $(asked plugin "$programs/$program"); do
-      plugin=$(dirname "$program")/$plugin
+    for plugin in $plugins; do
+      plugin=${program%/*}/$plugin
       echo "$programs/$plugin" >>"$folder/sources"
-      build "$compiler" "-$level" -g -shared -fPIC -o "$folder/$(basename "${plugin%.*}").so" "$programs/$plugin" ||
+      build "$compiler" "-$level" -g -shared -fPIC -o "$folder/$(basename "$plugin" .c).so" "$programs/$plugin" ||
         status=$?
     done
     # shellcheck disable=SC2086 # several words
@@ -71,7 +81,7 @@ job() {
   [ "$status" = 0 ] || return 0
   for ((n = 1; n <= RB_TEST_RUNS; n++)); do
     status=0
-    (cd "$folder" && timeout 10 ./program >"out.$n" 2>"err.$n" </dev/null) 2>>"$folder/shell" || status=$?
+    (cd "$folder" && timeout 20 ./program >"out.$n" 2>"err.$n" </dev/null) 2>>"$folder/shell" || status=$?
     echo "$status" >"$folder/status.$n"
   done
   rm -f "$folder"/program "$folder"/*.so
@@ -140,7 +150,7 @@ tool=$(find /usr/lib/llvm-*/lib -maxdepth 1 -name libarcher.so 2>/dev/null | sor
 
 # Every program has its twin.
 cd "$programs"
-unpaired=0
+malformed=0
 for program in $(find . -name '*_race.c*' -o -name '*_norace.c*' | sed 's|^\./||' | sort); do
   case $program in
   *_norace.*) twin=${program/_norace./_race.} ;;
@@ -148,15 +158,15 @@ for program in $(find . -name '*_race.c*' -o -name '*_norace.c*' | sed 's|^\./||
   esac
   [ -e "$twin" ] || {
     echo "FAIL $program has no twin $twin"
-    unpaired=1
+    malformed=1
   }
   case $program in
   *$pattern*) ;;
   *) continue ;;
   esac
-  only=$(asked compilers "$program")
+  asked compilers "$program"
   for compiler in "${usable[@]}"; do
-    [[ -z $only || " $only " = *" $compiler "* ]] || continue
+    [[ -z $words || " $words" = *" $compiler "* ]] || continue
     [[ $program != openmp/* || -e $RB_WORK/openmp.$compiler ]] || continue
     if [ ${#levels[@]} != 0 ]; then
       some=("${levels[@]}")
@@ -174,6 +184,11 @@ for program in $(find . -name '*_race.c*' -o -name '*_norace.c*' | sed 's|^\./||
 done >"$RB_WORK/jobs"
 grep FAIL "$RB_WORK/jobs" || true
 sed -i '/^FAIL/d' "$RB_WORK/jobs"
+# A formatter that joins lines must not take a request with it.
+if grep -rnE '^ \* .+ (build|plugin|compilers): ' --include='*.c' --include='*.cpp' .; then
+  echo "FAIL a request must have a line of its own"
+  malformed=1
+fi
 
 xargs -a "$RB_WORK/jobs" -P "$(nproc)" -L1 bash "$self" --job
-python3 "$programs/judge.py" "$RB_WORK" && [ "$unpaired" = 0 ]
+python3 "$programs/judge.py" "$RB_WORK" && [ "$malformed" = 0 ]

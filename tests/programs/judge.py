@@ -139,7 +139,7 @@ def judge_job(folder):
         return [("was not run", 1)]
     for run in runs:
         parts = [read(os.path.join(folder, "%s.%s" % (name, run))) for name in ("status", "out", "err")]
-        for fault in faults(is_race, sources, parts[0].strip(), parts[1], parts[2]):
+        for fault in set(faults(is_race, sources, parts[0].strip(), parts[1], parts[2])):
             counts[fault] = counts.get(fault, 0) + 1
     return [("%s (%d of %d runs)" % (fault, count, len(runs)), count) for fault, count in sorted(counts.items())]
 

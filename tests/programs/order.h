@@ -1,11 +1,11 @@
 /*
  * The order of a test program's threads, kept where no detector can see it.
  *
- * A program counts steps: rb_reach(n) says that step n is done, rb_await(n) returns once it is. Both are inline
- * assembly only, a locked exchange, a plain move and the futex system call, so that no compiler instruments them and
- * no interceptor is passed: the accesses of a program come in the same order in time in every run, yet
- * nothing happens before anything unless the primitive under test says so. A detector that reports what it should in one
- * run does so in all.
+ * A program counts steps: rb_reach(n) says that step n is done, rb_await(n) returns once it is. Both are
+ * inline assembly, a locked exchange, a plain move and the futex system call, so that no access of theirs is
+ * instrumented and no interceptor is passed: the accesses of a program come in the same order in time in
+ * every run, yet nothing happens before anything unless the primitive under test says so. A detector that is
+ * right in one run is right in all.
  *
  * Steps only grow. A system call made this way is no cancellation point and leaves errno alone.
  */
@@ -19,7 +19,8 @@
 
 #define RB_UNSEEN __attribute__((unused, no_sanitize("thread"))) static
 
-/* Before a declaration: each variable in words of its own, so that a report about one is not one about its neighbour. */
+/* Before a declaration: each variable in words of its own, so that a report about one is not one about its
+ * neighbour. */
 #define RB_APART __attribute__((aligned(16)))
 
 /* Keeps a value that was read only to be read. */
@@ -28,7 +29,8 @@
 /* Keeps what memory at the address holds, and the address itself, from the optimiser. */
 #define rb_escape(address) __asm__ volatile("" : : "r"(address) : "memory")
 
-/* Makes the compiler forget where a pointer points: it may leave accesses of its own locals uninstrumented. */
+/* Makes the compiler forget where a pointer points: it may leave accesses of its own locals uninstrumented.
+ */
 #define rb_forget(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
 
 /* The last step done. Only the assembly below touches it. */

@@ -110,11 +110,13 @@ RB_NOINLINE static void probe(struct trip *t)
 {
     static __thread struct list list;
     const uintptr_t pc = (uintptr_t)__builtin_return_address(0);
-    const unsigned depth = t->budget % 7 ? RB_STACK_DEPTH : 1 + t->budget % RB_STACK_DEPTH;
+    const unsigned depth = t->budget % 7 ? RB_STACK_DEPTH : 1 + t->budget / 7 % 12;
     const uintptr_t *expected;
     uintptr_t pcs[RB_STACK_DEPTH];
 
-    const rb_stack s = t->budget % 3 ? through_two(&walk, pc, depth) : through_three(&walk, pc, depth);
+    if (t->budget % 5 == 0)
+        through_two(&walk, 1, depth); // a hook that is not there
+    const rb_stack s = t->budget % 4 != 1 ? through_two(&walk, pc, depth) : through_three(&walk, pc, depth);
     forget_walk(&fresh);
     const rb_stack again = through_two(&fresh, pc, depth);
     const unsigned real = yardstick(&list, pc, &expected), count = rb_stack_frames(s, pcs, RB_STACK_DEPTH);
@@ -383,6 +385,9 @@ static void walks_interrupted(void **state)
     assert_int_equal(rb_stack_frames(seen.s, pcs, RB_STACK_DEPTH), 1);
     assert_int_equal(pcs[0], seen.expected[0]);
     walk.busy = walk.stack_lo + 8;
+    walk.last = 1;
+    for (unsigned i = 0; i < walk.frames; i++)
+        walk.frame[i].node = 1; // half done
     look();
     assert_int_equal(rb_stack_frames(seen.s, pcs, RB_STACK_DEPTH), seen.real);
     assert_true(same_pcs(pcs, seen.expected, seen.real));

@@ -144,53 +144,132 @@ static double now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-RB_NOINLINE static rb_stack hook(void)
+RB_NOINLINE static void hook(void)
 {
-    volatile rb_stack s = rb_stack_here(&walk, (uintptr_t)__builtin_return_address(0), RB_STACK_DEPTH);
-
-    return s;
-}
-
-#define LEAF(name)                     \
-    RB_NOINLINE static void name(void) \
-    {                                  \
-        hook();                        \
-        __asm__ volatile("");          \
-    }
-LEAF(leaf_a)
-LEAF(leaf_b)
-RB_NOINLINE static void leaf_c(void)
-{
-    leaf_a();
+    through_two(&walk, (uintptr_t)__builtin_return_address(0), RB_STACK_DEPTH);
     __asm__ volatile("");
 }
 
-#define TIME(what, code)                                                  \
-    do {                                                                  \
-        for (int i = 0; i < 1000; i++)                                    \
-            code;                                                         \
-        const double begin = now();                                       \
-        for (int i = 0; i < 1000000; i++)                                 \
-            code;                                                         \
-        print_message("  %-52s %6.1f ns\n", what, (now() - begin) / 1e6); \
-    } while (0)
+RB_NOINLINE static void leaf(void)
+{
+    hook();
+    __asm__ volatile("# leaf");
+}
+
+RB_NOINLINE static void other_leaf(void)
+{
+    hook();
+    __asm__ volatile("# other leaf");
+}
+
+RB_NOINLINE static void deeper(void)
+{
+    leaf();
+    __asm__ volatile("# deeper");
+}
+
+RB_NOINLINE static void two_sites(void)
+{
+    hook();
+    __asm__ volatile("# between");
+    hook();
+    __asm__ volatile("# after");
+}
+
+static void same_again(unsigned n)
+{
+    while (n--)
+        hook();
+}
+
+static void sites_in_turn(unsigned n)
+{
+    for (n /= 2; n > 0; n--)
+        two_sites();
+}
+
+static void leaf_in_loop(unsigned n)
+{
+    while (n--)
+        leaf();
+}
+
+static void leaves_in_turn(unsigned n)
+{
+    for (n /= 2; n > 0; n--) {
+        leaf();
+        other_leaf();
+    }
+}
+
+static void depths_in_turn(unsigned n)
+{
+    for (n /= 2; n > 0; n--) {
+        leaf();
+        deeper();
+    }
+}
+
+static void nothing_remembered(unsigned n)
+{
+    while (n--) {
+        walk.frames = walk.named = 0;
+        walk.last = 0;
+        hook();
+    }
+}
+
+static void nothing_known(unsigned n)
+{
+    while (n--) {
+        rb_unwind_forget();
+        hook();
+    }
+}
+
+static void by_yardstick(unsigned n)
+{
+    static struct list list;
+    const uintptr_t *pcs;
+
+    while (n--)
+        yardstick(&list, 0, &pcs);
+}
 
 RB_NOINLINE static void at_depth(unsigned depth)
 {
+    static const struct {
+        const char *what;
+        void (*run)(unsigned n);
+        unsigned n;
+    } rows[] = {
+        {"the same access again", same_again, 4000},
+        {"two accesses of a function in turn", sites_in_turn, 4000},
+        {"a leaf function called from a loop", leaf_in_loop, 4000},
+        {"two leaf functions in turn", leaves_in_turn, 4000},
+        {"a leaf, and one that calls it, in turn", depths_in_turn, 4000},
+        {"nothing remembered", nothing_remembered, 1000},
+        {"no rule known either", nothing_known, 100},
+        {"the yardstick (_Unwind_Backtrace)", by_yardstick, 100},
+    };
+
     if (depth > 0) {
         at_depth(depth - 1);
-        __asm__ volatile("");
+        __asm__ volatile("# frame");
         return;
     }
-    uintptr_t pcs[RB_STACK_DEPTH];
-    print_message("at depth %u\n", rb_stack_frames(hook(), pcs, RB_STACK_DEPTH));
-    TIME("the same access again", hook());
-    TIME("two accesses of a function in turn, each", (i % 2 ? hook() : hook()));
-    TIME("a leaf called from a loop", leaf_a());
-    TIME("two leaves in turn, each", (i % 2 ? leaf_a() : leaf_b()));
-    TIME("a leaf, then a call deeper, in turn, each", (i % 2 ? leaf_a() : leaf_c()));
-    TIME("nothing remembered", (walk.frames = 0, walk.last = 0, walk.named = 0, hook()));
-    TIME("the yardstick", (i % 64 ? 0 : (look(), 0)));
+    look();
+    print_message("%u frames\n", seen.real + 2); // the loop's, and the leaf's or none
+    for (unsigned i = 0; i < RB_LENGTH(rows); i++) {
+        double best = 1e18;
+        for (int round = 0; round < 300; round++) {
+            const double begin = now();
+            rows[i].run(rows[i].n);
+            const double each = (now() - begin) / rows[i].n;
+            best = each < best ? each : best;
+        }
+        print_message("  %-40s %9.1f ns\n", rows[i].what, best);
+    }
 }
 
 void times(void **state)
@@ -198,6 +277,6 @@ void times(void **state)
     (void)state;
     if (!getenv("RB_UNWIND_TIMES"))
         skip();
-    for (unsigned depth = 1; depth <= 41; depth += 20)
-        at_depth(depth);
+    at_depth(0);
+    at_depth(20);
 }

@@ -1,4 +1,7 @@
-/* Two threads read, then a third writes, all unordered: the write races with both reads. */
+/*
+ * Two threads read, then a third writes, all unordered: the write races with both reads, and one report will
+ * do.
+ */
 #include "../order.h"
 
 int data = 1;
@@ -12,7 +15,7 @@ static void first(void)
 static void second(void)
 {
     rb_await(1);
-    rb_use(data);
+    rb_use(data); /* RACE 1 */
     rb_reach(2);
 }
 

@@ -14,13 +14,14 @@ static void first(void)
 
 static void second(void)
 {
-    int one = 2;
+    int two = 2;
 
     rb_await(1);
-    atomic_fetch_add_explicit(&flag, 1, memory_order_relaxed);
+    /* Used, or the compiler makes a plain store of an exchange: that would end the chain. */
+    rb_use(atomic_fetch_add_explicit(&flag, 1, memory_order_relaxed));
     RB_CHECK(
-        atomic_compare_exchange_strong_explicit(&flag, &one, 3, memory_order_relaxed, memory_order_relaxed));
-    atomic_exchange_explicit(&flag, 4, memory_order_relaxed);
+        atomic_compare_exchange_strong_explicit(&flag, &two, 3, memory_order_relaxed, memory_order_relaxed));
+    rb_use(atomic_exchange_explicit(&flag, 4, memory_order_relaxed));
     rb_reach(2);
 }
 

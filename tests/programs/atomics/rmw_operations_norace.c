@@ -11,19 +11,19 @@ static void first(void)
     int zero = 0;
 
     swapped = 1;
-    __atomic_exchange_n(&flags[0], 1, ORDER);
+    rb_use(__atomic_exchange_n(&flags[0], 1, ORDER));
     added = 1;
-    __atomic_fetch_add(&flags[1], 1, ORDER);
+    rb_use(__atomic_fetch_add(&flags[1], 1, ORDER));
     subtracted = 1;
-    __atomic_fetch_sub(&flags[2], 1, ORDER);
+    rb_use(__atomic_fetch_sub(&flags[2], 1, ORDER));
     anded = 1;
-    __atomic_fetch_and(&flags[3], 1, ORDER);
+    rb_use(__atomic_fetch_and(&flags[3], 1, ORDER));
     ored = 1;
-    __atomic_fetch_or(&flags[4], 1, ORDER);
+    rb_use(__atomic_fetch_or(&flags[4], 1, ORDER));
     xored = 1;
-    __atomic_fetch_xor(&flags[5], 1, ORDER);
+    rb_use(__atomic_fetch_xor(&flags[5], 1, ORDER));
     nanded = 1;
-    __atomic_fetch_nand(&flags[6], 1, ORDER);
+    rb_use(__atomic_fetch_nand(&flags[6], 1, ORDER));
     strong = 1;
     __atomic_compare_exchange_n(&flags[7], &zero, 1, 0, ORDER, memory_order_relaxed);
     weak = 1;

@@ -18,7 +18,7 @@ static void first(void)
     two = 1;
     atomic_fetch_add_explicit(&flag2, 1, STORE);
     four = 1;
-    atomic_exchange_explicit(&flag4, 1, STORE);
+    rb_use(atomic_exchange_explicit(&flag4, 1, STORE));
     eight = 1;
     atomic_store_explicit(&flag8, 1, STORE);
     rb_reach(1);

@@ -19,9 +19,11 @@ int main(void)
             if (inner == 1 && outer == 0) {
                 data = 1; /* RACE 1 */
                 rb_reach(1);
+                rb_await(2); /* so that the other team does not get this thread */
             } else if (inner == 1) {
                 rb_await(1);
                 data = 2; /* RACE 2 */
+                rb_reach(2);
             }
         }
         cells[outer][0] = cells[outer][1] + 1;

@@ -14,6 +14,7 @@ int main(void)
 #pragma omp parallel for num_threads(2) reduction(+ : sum, parts) reduction(max : most)
     for (int i = 0; i < SIZE; i++) {
         sum += numbers[i];
+        rb_escape(&sum);
         parts[i % 4]++;
         most = numbers[i] > most ? numbers[i] : most;
     }

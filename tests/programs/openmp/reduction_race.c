@@ -13,6 +13,7 @@ int main(void)
 #pragma omp parallel for num_threads(2)
     for (int i = 0; i < SIZE; i++) {
         sum += numbers[i]; /* RACE 1 RACE 2 */
+        rb_escape(&sum);
     }
     rb_use(sum);
     return rb_done();

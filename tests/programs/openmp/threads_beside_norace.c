@@ -13,6 +13,7 @@ static void first(void)
         data = 1;
         pthread_mutex_unlock(&mutex);
         rb_reach(1);
+        rb_await(2); /* so that the other team does not get this thread */
     }
 }
 
@@ -24,6 +25,7 @@ static void second(void)
         pthread_mutex_lock(&mutex);
         data = 2;
         pthread_mutex_unlock(&mutex);
+        rb_reach(2);
     }
 }
 

@@ -11,6 +11,7 @@ static void first(void)
     if (omp_get_thread_num() == 1) {
         data = 1; /* RACE 1 */
         rb_reach(1);
+        rb_await(2); /* so that the other team does not get this thread */
     }
 }
 
@@ -22,6 +23,7 @@ static void second(void)
         pthread_mutex_lock(&mutex);
         data = 2; /* RACE 2 */
         pthread_mutex_unlock(&mutex);
+        rb_reach(2);
     }
 }
 

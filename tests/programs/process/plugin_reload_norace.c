@@ -1,6 +1,6 @@
 /*
- * A plugin is used by one thread and unloaded; what is loaded in its place has variables of its own, used by
- * another. plugin: plugin_total.c
+ * A plugin is unloaded by its only user; what is loaded in its place for another has its own variables.
+ * plugin: plugin_total.c
  */
 #include "../order.h"
 #include <dlfcn.h>

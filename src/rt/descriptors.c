@@ -1,0 +1,255 @@
+#include "rt/descriptors.h"
+
+#include <errno.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rt/signals.h"
+#include "rt/sync.h"
+
+#define DESCRIPTORS (1u << 20) // the kernel's usual bound; what is above is looked at each time
+#define LINKS       8
+
+// All three are arrays of words written whole, without a lock, and need no start: zeros mean nothing is known.
+static uint32_t object_of[DESCRIPTORS]; // RB_FD_NONE: to be looked at. Reset when a descriptor is closed or made
+static uint32_t linked[RB_FD_COUNT];    // where to a release goes as well; only ever grows to RB_FD_EVERYBODY
+static char places[RB_FD_COUNT][64];    // never touched: addresses for the table of objects
+static uint32_t highest;                // descriptor ever seen
+static uint32_t own_made;
+static bool everybody_used, watched_used;
+
+static uintptr_t address_of(uint32_t object)
+{
+    return (uintptr_t)&places[object];
+}
+
+static void seen(unsigned fd)
+{
+    uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+
+    while (fd > most && !__atomic_compare_exchange_n(&highest, &most, fd, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+uint32_t rb_fd_inode(uint64_t device, uint64_t inode)
+{
+    return RB_FD_FIRST_INODE + (uint32_t)(rb_mix64(inode + rb_mix64(device)) % RB_FD_INODE_COUNT);
+}
+
+// A new file may have a number and an inode that another one had: what was released to that stays, which hides a
+// race at worst.
+static uint32_t look(int fd)
+{
+    struct stat s;
+
+    if (syscall(SYS_fstat, fd, &s))
+        return errno == EBADF ? RB_FD_NONE : RB_FD_OTHERS;
+    switch (s.st_mode & S_IFMT) {
+    case S_IFSOCK:
+        return RB_FD_SOCKETS;
+    case S_IFIFO:
+    case S_IFREG:
+    case S_IFDIR:
+        return rb_fd_inode(s.st_dev, s.st_ino);
+    default:
+        return RB_FD_OTHERS;
+    }
+}
+
+uint32_t rb_fd_object(int fd)
+{
+    const int saved = errno;
+    uint32_t object;
+
+    if (fd < 0 || !rb_process.on)
+        return RB_FD_NONE;
+    if ((unsigned)fd >= DESCRIPTORS) {
+        object = look(fd);
+        errno = saved;
+        return object;
+    }
+    object = __atomic_load_n(&object_of[fd], __ATOMIC_RELAXED);
+    if (RB_UNLIKELY(object == RB_FD_NONE) && (object = look(fd)) != RB_FD_NONE) {
+        seen((unsigned)fd);
+        __atomic_store_n(&object_of[fd], object, __ATOMIC_RELAXED);
+    }
+    errno = saved;
+    return object;
+}
+
+void rb_fd_new(int fd)
+{
+    rb_fd_new_as(fd, RB_FD_NONE);
+}
+
+void rb_fd_new_as(int fd, uint32_t object)
+{
+    if (fd < 0 || (unsigned)fd >= DESCRIPTORS)
+        return;
+    if (object == RB_FD_WATCHED)
+        __atomic_store_n(&watched_used, true, __ATOMIC_RELAXED);
+    seen((unsigned)fd);
+    __atomic_store_n(&object_of[fd], object, __ATOMIC_RELAXED);
+}
+
+// Opening a FIFO waits for somebody to open its other end: an ordering that nobody was told of before.
+void rb_fd_opened(int fd)
+{
+    const int saved = errno;
+    struct rb_self *me;
+    struct stat s;
+
+    if (fd < 0 || !rb_process.on)
+        return;
+    rb_fd_new(fd);
+    if (syscall(SYS_fstat, fd, &s) == 0 && S_ISFIFO(s.st_mode) && (me = rb_enter()) != NULL) {
+        rb_lost_edge(me);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+void rb_fd_new_own(int fd, int other)
+{
+    const uint32_t n = __atomic_fetch_add(&own_made, 1, __ATOMIC_RELAXED) % RB_FD_OWN_COUNT;
+
+    rb_fd_new_as(fd, RB_FD_FIRST_OWN + n);
+    rb_fd_new_as(other, RB_FD_FIRST_OWN + n);
+}
+
+// ---- edges ---------------------------------------------------------------------------------------------
+
+static void release(struct rb_self *me, uint32_t object)
+{
+    for (unsigned i = 0; object != RB_FD_NONE; i++) {
+        if (i == LINKS) {
+            __atomic_store_n(&everybody_used, true, __ATOMIC_RELAXED);
+            object = RB_FD_EVERYBODY;
+        }
+        rb_on_release(me, address_of(object));
+        object = object == RB_FD_EVERYBODY ? RB_FD_NONE : __atomic_load_n(&linked[object], __ATOMIC_RELAXED);
+    }
+}
+
+static bool is_in_files(uint32_t object)
+{
+    return object >= RB_FD_FIRST_INODE || object == RB_FD_NAMES;
+}
+
+void rb_fd_release(uint32_t object)
+{
+    const int saved = errno;
+    struct rb_self *me = object == RB_FD_NONE ? NULL : rb_enter();
+
+    if (me) {
+        release(me, object);
+        if (RB_UNLIKELY(__atomic_load_n(&watched_used, __ATOMIC_RELAXED)) && is_in_files(object))
+            release(me, RB_FD_WATCHED);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+void rb_fd_acquire(uint32_t object)
+{
+    const int saved = errno;
+    struct rb_self *me = object == RB_FD_NONE ? NULL : rb_enter();
+
+    if (me) {
+        rb_on_acquire(me, address_of(object));
+        if (RB_UNLIKELY(__atomic_load_n(&everybody_used, __ATOMIC_RELAXED)))
+            rb_on_acquire(me, address_of(RB_FD_EVERYBODY));
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+bool rb_fd_told(void)
+{
+    return errno == EPIPE || errno == ECONNRESET || errno == ECONNREFUSED || errno == ECONNABORTED ||
+           errno == ENOTCONN || errno == ESHUTDOWN;
+}
+
+void rb_fd_release_all(void)
+{
+    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+
+    for (uint32_t fd = 0; fd <= most; fd++)
+        rb_fd_release(__atomic_load_n(&object_of[fd], __ATOMIC_RELAXED));
+}
+
+// The link is there before the acquire: a release is either before that acquire, and passed on by the release
+// after it, or finds the link.
+void rb_fd_link(uint32_t from, uint32_t to)
+{
+    uint32_t before = RB_FD_NONE;
+
+    if (from == RB_FD_NONE || to == RB_FD_NONE || from == to)
+        return;
+    if (!__atomic_compare_exchange_n(&linked[from], &before, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+        before != to) {
+        __atomic_store_n(&linked[from], RB_FD_EVERYBODY, __ATOMIC_RELAXED);
+        to = RB_FD_EVERYBODY;
+    }
+    if (to == RB_FD_EVERYBODY)
+        __atomic_store_n(&everybody_used, true, __ATOMIC_RELAXED);
+    rb_fd_acquire(from);
+    rb_fd_release(to);
+}
+
+void rb_fd_read_signals(const void *buffer, size_t bytes)
+{
+    const struct signalfd_siginfo *signal = buffer;
+    const int saved = errno;
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        for (; bytes >= sizeof(*signal); signal++, bytes -= sizeof(*signal))
+            rb_on_acquire(me, rb_signal_object((int)signal->ssi_signo));
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+// ---- the end -------------------------------------------------------------------------------------------
+
+void rb_fd_closing(int fd)
+{
+    const uint32_t object = rb_fd_object(fd);
+
+    if (object == RB_FD_NONE)
+        return;
+    rb_fd_release(object);
+    if ((unsigned)fd < DESCRIPTORS)
+        __atomic_store_n(&object_of[fd], RB_FD_NONE, __ATOMIC_RELAXED);
+}
+
+void rb_fd_closing_range(unsigned first, unsigned last)
+{
+    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+
+    for (unsigned fd = first; fd <= last && fd <= most; fd++)
+        rb_fd_closing((int)fd);
+}
+
+// Whoever gets it has a descriptor that nothing is known of. So nobody may know more than that: all descriptors of
+// the object become what they look like, and whoever is just using one as it was is linked both ways. Pipes and
+// files are known by their inodes to everybody.
+void rb_fd_passed_on(int fd)
+{
+    const uint32_t object = rb_fd_object(fd), most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    const int saved = errno;
+
+    if (object < RB_FD_FIRST_OWN || object >= RB_FD_FIRST_INODE)
+        return;
+    const uint32_t now = look(fd);
+    for (uint32_t i = 0; i <= most; i++) {
+        uint32_t same = object;
+        __atomic_compare_exchange_n(&object_of[i], &same, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+    rb_fd_link(object, now);
+    rb_fd_link(now, RB_FD_EVERYBODY);
+    errno = saved;
+}

@@ -1,0 +1,498 @@
+// Descriptors: what descriptors.def says, and the functions that are not like others. Blocking calls are made
+// outside the guard, with nothing held; which object a descriptor is, is asked before the call: afterwards it may
+// be closed, and its number somebody else's.
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/file.h>
+
+#include "rt/callers.h"
+#include "rt/descriptors.h"
+#include "rt/intercept.h"
+
+#define MOST_BYTES  0x7ffff000u // that the kernel moves at once
+#define MOST_PIECES 1024u
+
+// A call that fails, or takes less, has at least been told to take all of it.
+#define TAKEN(n) ((n) < MOST_BYTES ? (n) : MOST_BYTES)
+#define READ_PIECES(from, count) \
+    rb_touch_pieces(from, (from) && (size_t)(count) <= MOST_PIECES ? (size_t)(count) : 0, MOST_BYTES, RB_HOW_READ, RB_PC)
+#define WRITE_PIECES(to, count, r) \
+    rb_touch_pieces(to, (size_t)(count), (r) > 0 ? (size_t)(r) : 0, RB_HOW_WRITE, RB_PC)
+
+// ---- messages with descriptors in them -----------------------------------------------------------------
+
+static void each_passed(const struct msghdr *m, void (*tell)(int fd))
+{
+    struct msghdr *of = (struct msghdr *)(uintptr_t)m; // CMSG_NXTHDR wants it so, and changes nothing
+
+    if (!m->msg_control)
+        return;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(of); c; c = CMSG_NXTHDR(of, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len < CMSG_LEN(0))
+            continue;
+        const int *fd = (const int *)(const void *)CMSG_DATA(c);
+        for (size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(*fd); n; n--)
+            tell(*fd++);
+    }
+}
+
+static void sending(const struct msghdr *m, uintptr_t pc)
+{
+    if (!m)
+        return;
+    if (m->msg_iov && m->msg_iovlen <= MOST_PIECES)
+        rb_touch_pieces(m->msg_iov, m->msg_iovlen, MOST_BYTES, RB_HOW_READ, pc);
+    each_passed(m, rb_fd_passed_on);
+}
+
+static void sending_many(const struct mmsghdr *m, unsigned count, uintptr_t pc)
+{
+    for (unsigned i = 0; m && i < count && i < MOST_PIECES; i++)
+        sending(&m[i].msg_hdr, pc);
+}
+
+static void received(const struct msghdr *m, ssize_t r, uintptr_t pc)
+{
+    if (r < 0)
+        return;
+    rb_touch_pieces(m->msg_iov, m->msg_iovlen, (size_t)r, RB_HOW_WRITE, pc);
+    each_passed(m, rb_fd_new);
+}
+
+static void received_many(const struct mmsghdr *m, int count, uintptr_t pc)
+{
+    for (int i = 0; i < count; i++)
+        received(&m[i].msg_hdr, m[i].msg_len, pc);
+}
+
+// ---- the rows ------------------------------------------------------------------------------------------
+
+#define RB_SENDS(ret, name, params, args, fd, touches)    \
+    RB_INTERCEPT(ret, name, params)                       \
+    {                                                     \
+        const uint32_t object = rb_fd_object(fd);         \
+        touches;                                          \
+        rb_fd_release(object);                            \
+        ret r = RB_REAL(name) args;                       \
+        if (RB_UNLIKELY(r < 0) && rb_fd_told())           \
+            rb_fd_acquire(object);                        \
+        return r;                                         \
+    }
+#define RB_RECEIVES(ret, name, params, args, fd, got, touches) \
+    RB_INTERCEPT(ret, name, params)                            \
+    {                                                          \
+        const uint32_t object = rb_fd_object(fd);              \
+        ret r = RB_REAL(name) args;                            \
+        if ((got) || (r < 0 && rb_fd_told()))                  \
+            rb_fd_acquire(object);                             \
+        touches;                                               \
+        return r;                                              \
+    }
+#define RB_MAKES(name, params, args, made) \
+    RB_INTERCEPT(int, name, params)        \
+    {                                      \
+        const int r = RB_REAL(name) args;  \
+        if (r >= 0)                        \
+            made;                          \
+        return r;                          \
+    }
+#define RB_NAMES_CHANGE(ret, name, params, args) \
+    RB_INTERCEPT(ret, name, params)              \
+    {                                            \
+        rb_fd_release(FILE_SYSTEM);              \
+        return RB_REAL(name) args;               \
+    }
+#define RB_NAMES_READ(ret, name, params, args, touches) \
+    RB_INTERCEPT(ret, name, params)                     \
+    {                                                   \
+        ret r = RB_REAL(name) args;                     \
+        rb_fd_acquire(FILE_SYSTEM);                     \
+        touches;                                        \
+        return r;                                       \
+    }
+#define SEEN(stat)  rb_fd_acquire(r == 0 && rb_process.on ? rb_fd_inode((stat)->st_dev, (stat)->st_ino) : RB_FD_NONE)
+#define FILE_SYSTEM (RB_LIKELY(rb_process.on) ? RB_FD_NAMES : RB_FD_NONE)
+#define RB_ODD(ret, name, params)
+#include "rt/descriptors.def"
+#undef RB_SENDS
+#undef RB_RECEIVES
+#undef RB_MAKES
+#undef RB_NAMES_CHANGE
+#undef RB_NAMES_READ
+#undef RB_ODD
+
+// ---- reading -------------------------------------------------------------------------------------------
+
+RB_INTERCEPT(ssize_t, read, (int fd, void *to, size_t n))
+{
+    const uint32_t object = rb_fd_object(fd);
+    const ssize_t r = RB_REAL(read)(fd, to, n);
+
+    if (r >= 0 || rb_fd_told())
+        rb_fd_acquire(object);
+    if (RB_UNLIKELY(object == RB_FD_SIGNALS) && r > 0)
+        rb_fd_read_signals(to, (size_t)r);
+    WRITE(to, rb_moved(r, n));
+    return r;
+}
+
+// From one descriptor to another: what comes in meanwhile may be out before the call is over.
+#define RB_CARRIES(name, params, args)                                     \
+    RB_INTERCEPT(ssize_t, name, params)                                    \
+    {                                                                      \
+        const uint32_t source = rb_fd_object(from), sink = rb_fd_object(to); \
+        rb_fd_link(source, sink);                                          \
+        rb_fd_release(sink);                                               \
+        const ssize_t r = RB_REAL(name) args;                              \
+        if (r >= 0)                                                        \
+            rb_fd_acquire(source);                                         \
+        return r;                                                          \
+    }
+RB_CARRIES(sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n))
+RB_CARRIES(sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n))
+RB_CARRIES(splice, (int from, off64_t *from_at, int to, off64_t *to_at, size_t n, unsigned flags),
+           (from, from_at, to, to_at, n, flags))
+RB_CARRIES(tee, (int from, int to, size_t n, unsigned flags), (from, to, n, flags))
+RB_CARRIES(copy_file_range, (int from, off64_t *from_at, int to, off64_t *to_at, size_t n, unsigned flags),
+           (from, from_at, to, to_at, n, flags))
+
+// ---- sockets -------------------------------------------------------------------------------------------
+
+RB_INTERCEPT(int, connect, (int fd, __CONST_SOCKADDR_ARG a, socklen_t size))
+{
+    const uint32_t object = rb_fd_object(fd);
+
+    rb_fd_release(object);
+    const int r = RB_REAL(connect)(fd, a, size);
+    if (r == 0 || rb_fd_told())
+        rb_fd_acquire(object);
+    return r;
+}
+
+RB_INTERCEPT(int, accept, (int fd, __SOCKADDR_ARG a, socklen_t *size))
+{
+    const uint32_t object = rb_fd_object(fd);
+    const int r = RB_REAL(accept)(fd, a, size);
+
+    if (r >= 0) {
+        rb_fd_new(r);
+        rb_fd_acquire(object);
+    }
+    return r;
+}
+
+RB_INTERCEPT(int, accept4, (int fd, __SOCKADDR_ARG a, socklen_t *size, int flags))
+{
+    const uint32_t object = rb_fd_object(fd);
+    const int r = RB_REAL(accept4)(fd, a, size, flags);
+
+    if (r >= 0) {
+        rb_fd_new(r);
+        rb_fd_acquire(object);
+    }
+    return r;
+}
+
+RB_INTERCEPT(int, socketpair, (int domain, int type, int protocol, int pair[2]))
+{
+    const int r = RB_REAL(socketpair)(domain, type, protocol, pair);
+
+    if (r == 0) {
+        rb_fd_new_own(pair[0], pair[1]);
+        WRITE(pair, 2 * sizeof(int));
+    }
+    return r;
+}
+
+// ---- events --------------------------------------------------------------------------------------------
+
+RB_INTERCEPT(int, epoll_ctl, (int fd, int what, int of, struct epoll_event *event))
+{
+    const uint32_t object = rb_fd_object(fd);
+
+    if (what != EPOLL_CTL_DEL)
+        rb_fd_link(rb_fd_object(of), object);
+    rb_fd_release(object);
+    return RB_REAL(epoll_ctl)(fd, what, of, event);
+}
+
+static void polled(const struct pollfd *of, nfds_t n, int ready)
+{
+    uint32_t last = RB_FD_NONE;
+
+    for (nfds_t i = 0; ready > 0 && i < n; i++) {
+        if (!of[i].revents)
+            continue;
+        const uint32_t object = rb_fd_object(of[i].fd);
+        if (object != last)
+            rb_fd_acquire(object);
+        last = object;
+        ready--;
+    }
+}
+
+#define RB_POLLS(name, params, args)      \
+    RB_INTERCEPT(int, name, params)       \
+    {                                     \
+        const int r = RB_REAL(name) args; \
+        polled(of, n, r);                 \
+        return r;                         \
+    }
+RB_POLLS(poll, (struct pollfd *of, nfds_t n, int ms), (of, n, ms))
+RB_POLLS(__poll_chk, (struct pollfd *of, nfds_t n, int ms, size_t room), (of, n, ms, room))
+RB_POLLS(ppoll, (struct pollfd *of, nfds_t n, const struct timespec *t, const sigset_t *set), (of, n, t, set))
+RB_POLLS(__ppoll_chk, (struct pollfd *of, nfds_t n, const struct timespec *t, const sigset_t *set, size_t room),
+         (of, n, t, set, room))
+
+// A set may be longer than fd_set: programs with many descriptors allocate their own.
+static void selected(const fd_set *set, int n)
+{
+    const unsigned bits = 8 * sizeof(unsigned long);
+    const unsigned long *word = (const unsigned long *)(const void *)set;
+    uint32_t last = RB_FD_NONE;
+
+    for (int fd = 0; set && fd < n; fd++) {
+        if (!(word[(unsigned)fd / bits] >> (unsigned)fd % bits & 1))
+            continue;
+        const uint32_t object = rb_fd_object(fd);
+        if (object != last)
+            rb_fd_acquire(object);
+        last = object;
+    }
+}
+
+#define RB_SELECTS(name, params, args)    \
+    RB_INTERCEPT(int, name, params)       \
+    {                                     \
+        const int r = RB_REAL(name) args; \
+        if (r > 0 && rb_process.on) {     \
+            selected(in, n);              \
+            selected(out, n);             \
+            selected(odd, n);             \
+        }                                 \
+        return r;                         \
+    }
+RB_SELECTS(select, (int n, fd_set *in, fd_set *out, fd_set *odd, struct timeval *t), (n, in, out, odd, t))
+RB_SELECTS(pselect, (int n, fd_set *in, fd_set *out, fd_set *odd, const struct timespec *t, const sigset_t *set),
+           (n, in, out, odd, t, set))
+
+// ---- System V ------------------------------------------------------------------------------------------
+
+#define IPC (RB_LIKELY(rb_process.on) ? RB_FD_IPC : RB_FD_NONE)
+
+RB_INTERCEPT(int, msgsnd, (int queue, const void *from, size_t n, int flags))
+{
+    READ(from, sizeof(long) + n);
+    rb_fd_release(IPC);
+    return RB_REAL(msgsnd)(queue, from, n, flags);
+}
+
+RB_INTERCEPT(ssize_t, msgrcv, (int queue, void *to, size_t n, long type, int flags))
+{
+    const ssize_t r = RB_REAL(msgrcv)(queue, to, n, type, flags);
+
+    if (r >= 0) {
+        rb_fd_acquire(IPC);
+        WRITE(to, sizeof(long) + (size_t)r);
+    }
+    return r;
+}
+
+static bool gives(const struct sembuf *op, size_t n)
+{
+    for (size_t i = 0; op && i < n && i < MOST_PIECES; i++)
+        if (op[i].sem_op > 0)
+            return true;
+    return false;
+}
+
+RB_INTERCEPT(int, semop, (int set, struct sembuf *op, size_t n))
+{
+    if (gives(op, n))
+        rb_fd_release(IPC);
+    const int r = RB_REAL(semop)(set, op, n);
+    if (r == 0)
+        rb_fd_acquire(IPC);
+    return r;
+}
+
+RB_INTERCEPT(int, semtimedop, (int set, struct sembuf *op, size_t n, const struct timespec *t))
+{
+    if (gives(op, n))
+        rb_fd_release(IPC);
+    const int r = RB_REAL(semtimedop)(set, op, n, t);
+    if (r == 0)
+        rb_fd_acquire(IPC);
+    return r;
+}
+
+// ---- coming and going ----------------------------------------------------------------------------------
+
+RB_INTERCEPT(int, pipe, (int pair[2]))
+{
+    const int r = RB_REAL(pipe)(pair);
+
+    if (r == 0) {
+        rb_fd_new(pair[0]);
+        rb_fd_new(pair[1]);
+        WRITE(pair, 2 * sizeof(int));
+    }
+    return r;
+}
+
+RB_INTERCEPT(int, pipe2, (int pair[2], int flags))
+{
+    const int r = RB_REAL(pipe2)(pair, flags);
+
+    if (r == 0) {
+        rb_fd_new(pair[0]);
+        rb_fd_new(pair[1]);
+        WRITE(pair, 2 * sizeof(int));
+    }
+    return r;
+}
+
+RB_INTERCEPT(int, dup2, (int fd, int to))
+{
+    const uint32_t object = rb_fd_object(fd);
+
+    rb_fd_release(fd == to ? RB_FD_NONE : rb_fd_object(to)); // it is closed if it was open
+    const int r = RB_REAL(dup2)(fd, to);
+    if (r >= 0)
+        rb_fd_new_as(r, object);
+    return r;
+}
+
+RB_INTERCEPT(int, dup3, (int fd, int to, int flags))
+{
+    const uint32_t object = rb_fd_object(fd);
+
+    rb_fd_release(fd == to ? RB_FD_NONE : rb_fd_object(to));
+    const int r = RB_REAL(dup3)(fd, to, flags);
+    if (r >= 0)
+        rb_fd_new_as(r, object);
+    return r;
+}
+
+static bool is_lock(int what)
+{
+    return what == F_SETLK || what == F_SETLKW || what == F_OFD_SETLK || what == F_OFD_SETLKW;
+}
+
+#define RB_CONTROLS(name)                                                                      \
+    RB_INTERCEPT(int, name, (int fd, int what, ...))                                           \
+    {                                                                                          \
+        va_list list;                                                                          \
+        va_start(list, what);                                                                  \
+        void *argument = va_arg(list, void *);                                                 \
+        va_end(list);                                                                          \
+        const bool lock = is_lock(what) && argument;                                           \
+        const bool unlock = lock && ((struct flock *)argument)->l_type == F_UNLCK;             \
+        const bool copy = what == F_DUPFD || what == F_DUPFD_CLOEXEC;                          \
+        const uint32_t object = lock || copy ? rb_fd_object(fd) : RB_FD_NONE;                  \
+        if (unlock)                                                                            \
+            rb_fd_release(object);                                                             \
+        const int r = RB_REAL(name)(fd, what, argument);                                       \
+        if (copy)                                                                              \
+            rb_fd_new_as(r, object);                                                           \
+        if (lock && r == 0)                                                                    \
+            rb_fd_acquire(object);                                                             \
+        return r;                                                                              \
+    }
+RB_CONTROLS(fcntl)
+RB_CONTROLS(fcntl64)
+
+RB_INTERCEPT(int, flock, (int fd, int what))
+{
+    const uint32_t object = rb_fd_object(fd);
+
+    if (what & LOCK_UN)
+        rb_fd_release(object);
+    const int r = RB_REAL(flock)(fd, what);
+    if (r == 0)
+        rb_fd_acquire(object);
+    return r;
+}
+
+#define RB_LOCKS_FILE(name, offset)                         \
+    RB_INTERCEPT(int, name, (int fd, int what, offset n))   \
+    {                                                       \
+        const uint32_t object = rb_fd_object(fd);           \
+        if (what == F_ULOCK)                                \
+            rb_fd_release(object);                          \
+        const int r = RB_REAL(name)(fd, what, n);           \
+        if (r == 0)                                         \
+            rb_fd_acquire(object);                          \
+        return r;                                           \
+    }
+RB_LOCKS_FILE(lockf, off_t)
+RB_LOCKS_FILE(lockf64, off64_t)
+
+RB_INTERCEPT(int, close, (int fd))
+{
+    rb_fd_closing(fd);
+    return RB_REAL(close)(fd);
+}
+
+RB_INTERCEPT(int, __close, (int fd))
+{
+    rb_fd_closing(fd);
+    return RB_REAL(__close)(fd);
+}
+
+RB_INTERCEPT(int, close_range, (unsigned first, unsigned last, int flags))
+{
+    if (flags == 0)
+        rb_fd_closing_range(first, last);
+    return RB_REAL(close_range)(first, last, flags);
+}
+
+RB_INTERCEPT(void, closefrom, (int first))
+{
+    rb_fd_closing_range(first < 0 ? 0 : (unsigned)first, ~0u);
+    RB_REAL(closefrom)(first);
+}
+
+// Opening may make a file, or empty it, and finds out what others have made.
+static void opening(int flags)
+{
+    if (flags & (O_CREAT | O_TRUNC))
+        rb_fd_release(FILE_SYSTEM);
+}
+
+static int opened(int r)
+{
+    rb_fd_opened(r);
+    rb_fd_acquire(FILE_SYSTEM);
+    return r;
+}
+
+#define RB_OPENS(name, params, args, flags) \
+    RB_INTERCEPT(int, name, params)         \
+    {                                       \
+        opening(flags);                     \
+        return opened(RB_REAL(name) args);  \
+    }
+#define RB_OPENS_WITH_MODE(name, params, args)                                    \
+    RB_INTERCEPT(int, name, params)                                               \
+    {                                                                             \
+        mode_t mode = 0;                                                          \
+        if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) {                \
+            va_list list;                                                         \
+            va_start(list, flags);                                                \
+            mode = va_arg(list, mode_t);                                          \
+            va_end(list);                                                         \
+        }                                                                         \
+        opening(flags);                                                           \
+        return opened(RB_REAL(name) args);                                        \
+    }
+RB_OPENS_WITH_MODE(open, (const char *path, int flags, ...), (path, flags, mode))
+RB_OPENS_WITH_MODE(open64, (const char *path, int flags, ...), (path, flags, mode))
+RB_OPENS_WITH_MODE(openat, (int fd, const char *path, int flags, ...), (fd, path, flags, mode))
+RB_OPENS_WITH_MODE(openat64, (int fd, const char *path, int flags, ...), (fd, path, flags, mode))
+RB_OPENS(creat, (const char *path, mode_t mode), (path, mode), O_CREAT)
+RB_OPENS(creat64, (const char *path, mode_t mode), (path, mode), O_CREAT)
+RB_OPENS(__open_2, (const char *path, int flags), (path, flags), flags)
+RB_OPENS(__open64_2, (const char *path, int flags), (path, flags), flags)
+RB_OPENS(__openat_2, (int fd, const char *path, int flags), (fd, path, flags), flags)
+RB_OPENS(__openat64_2, (int fd, const char *path, int flags), (fd, path, flags), flags)

@@ -1,0 +1,55 @@
+// Sampling in the running program: what the policies share. access.h is the contract towards the rest of the
+// runtime, this header the one between sampling.c, which keeps the books, and the policies, one a file.
+//
+// A policy is asked about one access at a time and answers how many may be passed over before the next
+// question; until then an access costs one decrement (rb_skip). What it needs from others it gets through the
+// hooks of struct rb_policy. Decisions are drawn from the thread's own generator, seeded from the process's
+// seed and the thread's number, or from the policy's one generator under its lock: the same seed and the same
+// order of threads give the same decisions.
+//
+// All hooks are called inside the guard, so no signal handler sees them half done.
+#ifndef RB_RT_SAMPLING_H
+#define RB_RT_SAMPLING_H
+
+#include "base/gaps.h"
+#include "rt/rt.h"
+#include "sample/calls.h"
+#include "sample/sampler.h"
+
+struct rb_policy {
+    const struct rb_sampler_ops *ops; // the same on a trace
+    bool whole;                       // a range is looked at whole, not in a piece
+    // The process starts, or goes on as the child of fork. Negative errno when memory is out.
+    int (*init)(void);
+    // A thread starts: its first gap. It ends: gives back what it has.
+    uint64_t (*begin)(struct rb_self *me);
+    void (*end)(struct rb_self *me);
+    // The access at `pc`, the last of `passed` since the last question; *gap may be passed over after it.
+    enum rb_take (*next)(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap);
+    // Region policies: a function is entered, or left; the gap from here on.
+    uint64_t (*enter)(struct rb_self *me, uintptr_t function, uintptr_t stack_pointer);
+    uint64_t (*exit)(struct rb_self *me);
+    // Policies that may do without synchronisation: is this operation to be processed? `locks` more are held.
+    bool (*sync)(struct rb_self *me, int locks);
+};
+
+extern RB_HIDDEN const struct rb_policy rb_policy_literace, rb_policy_tl_fx, rb_policy_g_ad, rb_policy_g_fx,
+    rb_policy_rnd10, rb_policy_rnd25, rb_policy_ucp, rb_policy_pacer, rb_policy_rpt, rb_policy_static;
+
+// The process's part. Written at start; `alive` and `most_alive` by threads that come and go.
+struct rb_sampling_process {
+    const struct rb_policy *policy;
+    struct rb_sampler_spec spec;
+    uint64_t seed;
+    struct rb_gaps gaps;   // of spec.p, for policies that draw by it
+    struct rb_arena arena; // what threads keep
+    uint32_t alive, most_alive;
+};
+extern RB_HIDDEN struct rb_sampling_process rb_sampling_process;
+
+// For policies that change the gap of the thread outside `next`, `enter` and `exit`: accesses passed over
+// since the last question (counts them), and a new gap.
+RB_HIDDEN uint64_t rb_sampling_passed(struct rb_self *me);
+RB_HIDDEN void rb_sampling_grant(struct rb_self *me, uint64_t gap);
+
+#endif

@@ -1,0 +1,24 @@
+// What a thread keeps for the sampler that runs (sampling.h); a part of rb_self, all zero before the thread
+// starts. Touched by the thread alone.
+#ifndef RB_RT_SAMPLING_STATE_H
+#define RB_RT_SAMPLING_STATE_H
+
+#include "base/types.h"
+
+struct rb_sampling {
+    bool counted;         // as one of the threads alive
+    bool take;            // pacer: of the batch at hand
+    bool outside;         // regions: are accesses outside any function taken?
+    uint32_t left;        // pacer: accesses left of the batch
+    uint32_t state;       // rpt: as last seen
+    uint32_t pending;     // rpt: events not yet added to the process's
+    int32_t held;         // rpt: locks held
+    uint32_t depth, room; // regions: open calls, and room for them
+    uint32_t beyond;      // regions: open calls deeper than that
+    uint32_t functions;   // regions: in the table below
+    uint32_t slots;       // of the table
+    uintptr_t *open;      // open calls, innermost last: the stack pointer, and in bit 0 whether it is taken
+    struct rb_function *function;
+};
+
+#endif

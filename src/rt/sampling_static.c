@@ -1,0 +1,105 @@
+// A fixed random subset of code locations in the running program, every execution of them.
+//
+// A location is its module (build-id, or path where there is none) and its place in it; whether it is chosen
+// is a hash of that and of the seed. So the choice is the same in every process, thread and address layout,
+// and different seeds together reach all locations. Finding the module takes its time: answers are kept by
+// address in a table without locks, in lines of eight; a line that is full gives up a place, and what was
+// lost is worked out again.
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "rt/access.h"
+#include "rt/modules.h"
+#include "rt/sampling.h"
+
+#define LINES 8192u
+#define WAYS  8u
+
+static uint64_t (*known)[WAYS]; // address << 1 | chosen; 0: nothing
+static uint64_t threshold;      // P as a fraction of 2^64
+static bool always;
+
+static int init(void)
+{
+    const double p = rb_sampling_process.spec.p;
+
+    always = p >= 1;
+    threshold = always ? UINT64_MAX : (uint64_t)(p * 0x1p64);
+    if (known) // a child of fork: another seed, another choice
+        return madvise(known, LINES * sizeof(*known), MADV_DONTNEED) ? -errno : 0;
+    known = mmap(NULL, LINES * sizeof(*known), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (known == MAP_FAILED) {
+        known = NULL;
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u; // FNV-1a
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h;
+}
+
+static RB_NOINLINE bool choose(uintptr_t pc)
+{
+    const int saved = errno;
+    struct rb_module m;
+    uint64_t module = 0, place = pc;
+
+    if (rb_module_of(pc, &m)) {
+        module = hash_text(m.build_id[0] ? m.build_id : m.path);
+        place = pc - m.bias;
+    }
+    errno = saved;
+    const uint64_t hash = rb_mix64(rb_mix64(rb_sampling_process.seed + module) + place * 0x9e3779b97f4a7c15u);
+    return always || hash < threshold;
+}
+
+static RB_NOINLINE bool learn(uint64_t *line, uintptr_t pc)
+{
+    const bool chosen = choose(pc);
+    uint32_t way = 0;
+
+    while (way < WAYS && __atomic_load_n(&line[way], __ATOMIC_RELAXED))
+        way++;
+    if (way == WAYS)
+        way = (uint32_t)(rb_mix64(pc) >> 32) % WAYS;
+    __atomic_store_n(&line[way], (uint64_t)pc << 1 | chosen, __ATOMIC_RELAXED);
+    return chosen;
+}
+
+static bool is_chosen(uintptr_t pc)
+{
+    uint64_t *line = known[(pc * 0x9e3779b97f4a7c15u >> 40) & (LINES - 1)];
+
+    for (uint32_t i = 0; i < WAYS; i++) {
+        const uint64_t entry = __atomic_load_n(&line[i], __ATOMIC_RELAXED);
+        if (entry >> 1 == pc)
+            return entry & 1;
+    }
+    return learn(line, pc);
+}
+
+static uint64_t begin(struct rb_self *me)
+{
+    (void)me;
+    return 0;
+}
+
+static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+{
+    (void)me;
+    (void)passed;
+    *gap = 0;
+    return is_chosen(pc) ? RB_TAKE : RB_PASS;
+}
+
+const struct rb_policy rb_policy_static = {.ops = &rb_sample_static,
+                                           .init = init,
+                                           .begin = begin,
+                                           .next = next};

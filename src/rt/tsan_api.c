@@ -1,0 +1,264 @@
+// The rest of what programs expect of TSan's runtime: functions of its tests, external objects, unaligned
+// accesses, older annotations, settings. Reports and memory are in tsan_report.c, Java in tsan_java.c, system
+// calls in tsan_syscalls.c.
+//
+// Left out, because they belong to other tools or to TSan's own allocator and symbolizer: __sanitizer_cov_*,
+// __sanitizer_weak_hook_*, __sanitizer_symbolize_*, __sanitizer_get_*allocated*, __sanitizer_*_hook and the like.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rt/access.h"
+#include "rt/init.h"
+#include "rt/report_data.h"
+#include "rt/sync.h"
+#include "rt/tool.h"
+
+// ---- functions of TSan's tests -------------------------------------------------------------------------------
+
+// A barrier that no detector sees: two words, the parties and how many have ever arrived.
+struct barrier {
+    uint32_t arrived, parties;
+};
+
+RB_EXPORT void __tsan_testonly_barrier_init(struct barrier *b, uint32_t parties);
+RB_EXPORT void __tsan_testonly_barrier_init(struct barrier *b, uint32_t parties)
+{
+    *b = (struct barrier){0, parties};
+}
+
+RB_EXPORT void __tsan_testonly_barrier_wait(struct barrier *b);
+RB_EXPORT void __tsan_testonly_barrier_wait(struct barrier *b)
+{
+    const uint32_t before = __atomic_fetch_add(&b->arrived, 1, __ATOMIC_ACQ_REL), round = before / b->parties;
+
+    if ((before + 1) % b->parties == 0) {
+        syscall(SYS_futex, &b->arrived, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+        return;
+    }
+    for (;;) {
+        const uint32_t now = __atomic_load_n(&b->arrived, __ATOMIC_ACQUIRE);
+        if (now / b->parties != round)
+            return;
+        syscall(SYS_futex, &b->arrived, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
+    }
+}
+
+RB_EXPORT uintptr_t __tsan_testonly_shadow_stack_current_size(void);
+RB_EXPORT uintptr_t __tsan_testonly_shadow_stack_current_size(void)
+{
+    struct rb_self *me = rb_enter();
+    uintptr_t pcs[RB_STACK_DEPTH];
+    unsigned n;
+
+    if (!me)
+        return 0;
+    n = rb_stack_frames(rb_stack_here(&me->walk, RB_PC, RB_STACK_DEPTH), pcs, RB_STACK_DEPTH);
+    rb_leave(me);
+    return n;
+}
+
+// ---- objects of libraries that are not instrumented -----------------------------------------------------------
+// A library says itself when one of its objects is read or changed. What it calls the objects is kept to be told
+// apart, and does not show in reports.
+
+#define TAGS 128u
+static uint32_t tags = 1;
+
+RB_EXPORT void *__tsan_external_register_tag(const char *type);
+RB_EXPORT void *__tsan_external_register_tag(const char *type)
+{
+    const uint32_t tag = __atomic_fetch_add(&tags, 1, __ATOMIC_RELAXED);
+
+    (void)type;
+    return (void *)(uintptr_t)(tag < TAGS ? tag : TAGS);
+}
+
+RB_EXPORT void __tsan_external_register_header(void *tag, const char *header);
+RB_EXPORT void __tsan_external_register_header(void *tag, const char *header)
+{
+    (void)tag, (void)header;
+}
+
+RB_EXPORT void __tsan_external_assign_tag(void *address, void *tag);
+RB_EXPORT void __tsan_external_assign_tag(void *address, void *tag)
+{
+    (void)address, (void)tag;
+}
+
+RB_EXPORT void __tsan_external_read(void *address, void *caller, void *tag);
+RB_EXPORT void __tsan_external_read(void *address, void *caller, void *tag)
+{
+    (void)tag, (void)caller;
+    rb_access(address, 1, RB_HOW_READ, RB_PC);
+}
+
+RB_EXPORT void __tsan_external_write(void *address, void *caller, void *tag);
+RB_EXPORT void __tsan_external_write(void *address, void *caller, void *tag)
+{
+    (void)tag, (void)caller;
+    rb_access(address, 1, RB_HOW_WRITE, RB_PC);
+}
+
+// ---- unaligned accesses: made here -----------------------------------------------------------------------------
+
+#define RB_UNALIGNED(bits)                                                                                    \
+    RB_EXPORT uint##bits##_t __sanitizer_unaligned_load##bits(const void *from);                              \
+    RB_EXPORT uint##bits##_t __sanitizer_unaligned_load##bits(const void *from)                               \
+    {                                                                                                         \
+        uint##bits##_t value;                                                                                 \
+        rb_access(from, sizeof(value), RB_HOW_READ, RB_PC);                                                   \
+        __builtin_memcpy(&value, from, sizeof(value));                                                        \
+        return value;                                                                                         \
+    }                                                                                                         \
+    RB_EXPORT void __sanitizer_unaligned_store##bits(void *to, uint##bits##_t value);                         \
+    RB_EXPORT void __sanitizer_unaligned_store##bits(void *to, uint##bits##_t value)                          \
+    {                                                                                                         \
+        rb_access(to, sizeof(value), RB_HOW_WRITE, RB_PC);                                                    \
+        __builtin_memcpy(to, &value, sizeof(value));                                                          \
+    }
+RB_UNALIGNED(16)
+RB_UNALIGNED(32)
+RB_UNALIGNED(64)
+
+// ---- older annotations ------------------------------------------------------------------------------------------
+
+#define RB_ORDERS(name, params, verb, object)    \
+    RB_EXPORT void name params;                  \
+    RB_EXPORT void name params                   \
+    {                                            \
+        struct rb_self *me = rb_enter();         \
+        (void)file, (void)line;                  \
+        if (!me)                                 \
+            return;                              \
+        verb(me, (uintptr_t)object);             \
+        rb_leave(me);                            \
+    }
+#define PLACE const char *file, int line
+RB_ORDERS(WTFAnnotateHappensBefore, (PLACE, uintptr_t a), rb_on_release, a)
+RB_ORDERS(WTFAnnotateHappensAfter, (PLACE, uintptr_t a), rb_on_acquire, a)
+RB_ORDERS(AnnotateCondVarSignal, (PLACE, uintptr_t c), rb_on_release, c)
+RB_ORDERS(AnnotateCondVarSignalAll, (PLACE, uintptr_t c), rb_on_release, c)
+RB_ORDERS(AnnotateCondVarWait, (PLACE, uintptr_t c, uintptr_t lock), ((void)lock, rb_on_acquire), c)
+RB_ORDERS(AnnotatePCQPut, (PLACE, uintptr_t queue), rb_on_release, queue)
+RB_ORDERS(AnnotatePCQGet, (PLACE, uintptr_t queue), rb_on_acquire, queue)
+
+// These say nothing about order, or ask for what a detector of another kind does: TSan takes them and does nothing,
+// and so do we. Further arguments are the caller's affair.
+#define RB_TAKEN(name)                             \
+    RB_EXPORT void name(PLACE);                    \
+    RB_EXPORT void name(PLACE)                     \
+    {                                              \
+        (void)file, (void)line;                    \
+    }
+RB_TAKEN(AnnotatePCQCreate)
+RB_TAKEN(AnnotatePCQDestroy)
+RB_TAKEN(AnnotateMutexIsNotPHB)
+RB_TAKEN(AnnotateMutexIsUsedAsCondVar)
+RB_TAKEN(AnnotatePublishMemoryRange)
+RB_TAKEN(AnnotateUnpublishMemoryRange)
+RB_TAKEN(AnnotateMemoryIsInitialized)
+RB_TAKEN(AnnotateMemoryIsUninitialized)
+RB_TAKEN(AnnotateTraceMemory)
+RB_TAKEN(AnnotateExpectRace)
+RB_TAKEN(AnnotateFlushExpectedRaces)
+RB_TAKEN(AnnotateFlushState)
+RB_TAKEN(AnnotateEnableRaceDetection)
+RB_TAKEN(AnnotateNoOp)
+
+RB_EXPORT const char *ThreadSanitizerQuery(const char *query);
+RB_EXPORT const char *ThreadSanitizerQuery(const char *query)
+{
+    const char *known = "pure_happens_before";
+
+    while (*known && *known == *query)
+        known++, query++;
+    return *known == *query ? "1" : "0";
+}
+
+RB_EXPORT double ValgrindSlowdown(void);
+RB_EXPORT double ValgrindSlowdown(void)
+{
+    return 1; // what programs multiply their time limits by
+}
+
+// Which mutexes a thread holds is not kept: only races are reported.
+RB_EXPORT void __tsan_check_no_mutexes_held(void);
+RB_EXPORT void __tsan_check_no_mutexes_held(void)
+{
+}
+
+// There is no memory to give back that a thread could only free itself.
+RB_EXPORT void __tsan_on_thread_idle(void);
+RB_EXPORT void __tsan_on_thread_idle(void)
+{
+}
+
+// ---- the program's part in start and end -------------------------------------------------------------------------
+
+extern void __tsan_on_initialize(void) __attribute__((weak));
+
+static __attribute__((constructor(102))) void on_initialize(void)
+{
+    if (__tsan_on_initialize && rb_process.on)
+        __tsan_on_initialize();
+}
+
+void (*rb_death_callback)(void);
+
+RB_EXPORT void __sanitizer_set_death_callback(void (*callback)(void));
+RB_EXPORT void __sanitizer_set_death_callback(void (*callback)(void))
+{
+    rb_death_callback = callback;
+}
+
+// For programs that have a crash reporter of their own: who may report, of all that crash at once.
+RB_EXPORT int __sanitizer_acquire_crash_state(void);
+RB_EXPORT int __sanitizer_acquire_crash_state(void)
+{
+    static bool taken;
+
+    return !__atomic_exchange_n(&taken, true, __ATOMIC_RELAXED);
+}
+
+// A program that locks itself in afterwards gets its reports unsymbolized if it locks out the tool: nothing can be
+// done for that now.
+RB_EXPORT void __sanitizer_sandbox_on_notify(void *arguments);
+RB_EXPORT void __sanitizer_sandbox_on_notify(void *arguments)
+{
+    (void)arguments;
+}
+
+// ---- where reports go ---------------------------------------------------------------------------------------------
+
+static bool is(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+RB_EXPORT void __sanitizer_set_report_path(const char *path);
+RB_EXPORT void __sanitizer_set_report_path(const char *path)
+{
+    const bool named = path && !is(path, "stderr") && !is(path, "stdout");
+    size_t i = 0;
+
+    rb_report_fd = path && is(path, "stdout") ? 1 : 2;
+    for (; named && i + 1 < sizeof(rb_options.log_path) && path[i]; i++)
+        rb_options.log_path[i] = path[i];
+    rb_options.log_path[i] = 0;
+}
+
+RB_EXPORT void __sanitizer_set_report_fd(void *fd);
+RB_EXPORT void __sanitizer_set_report_fd(void *fd)
+{
+    rb_report_fd = (int)(intptr_t)fd;
+    rb_options.log_path[0] = 0;
+}
+
+RB_EXPORT const char *__sanitizer_get_report_path(void);
+RB_EXPORT const char *__sanitizer_get_report_path(void)
+{
+    return rb_options.log_path[0] ? rb_options.log_path : rb_report_fd == 1 ? "stdout" : "stderr";
+}
