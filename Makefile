@@ -45,7 +45,8 @@ test: build
 	@$(call compile,build-asan)
 	@RB_TEST_TRACES=1000 ctest --test-dir build-asan --output-on-failure -j $(JOBS)
 
-# Fuzzes each reader for FUZZ_SECONDS, then the property tests over many more traces.
+# Fuzzes each reader for FUZZ_SECONDS, the property tests over many more traces, every program pair 20 times with three
+# compilers, two minutes of stress under each engine and sampler. Hours, most of it the last two.
 FUZZ_SECONDS ?= 60
 test-long: test
 	@$(call need,libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev)
@@ -57,9 +58,13 @@ test-long: test
 	    build-fuzz/corpus/$$reader tests/fuzz/corpus/$$reader 2>&1 | tail -n 8 || exit 1; \
 	done
 	@RB_TEST_TRACES=50000 $(BUILD)/bin/test_equivalence
+	@$(call need,clang-19 libomp-dev)
+	@RAILBIRD=$(BUILD)/bin/railbird tests/cli/test_programs.sh -c gcc -c clang -c clang-19 -n 20
+	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/run.sh 120 64
 
 bench: build
 	@python3 bench/lab.py $(BUILD)/bin/railbird
+	@python3 bench/run.py $(BUILD)
 
 install: build
 	@cmake --install $(BUILD) --prefix $(PREFIX)

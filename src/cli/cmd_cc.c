@@ -66,10 +66,12 @@ static int add_runtime(const char *command, struct cli_words *out, const struct 
     add_linker(out, "--whole-archive");
     add_linker(out, archive);
     add_linker(out, "--no-whole-archive");
-    if (line->is_static)
+    if (line->is_static) {
+        add_linker(out, "--eh-frame-hdr"); // stacks are walked by it; gcc leaves it out of static programs
         cli_words_add(out, cli_text("-Wl,@%s", with)); // with -Xlinker the driver would read it for itself
-    else
+    } else {
         add_linker(out, cli_text("--dynamic-list=%s", with));
+    }
     cli_words_add(out, "-lpthread");
     cli_words_add(out, "-ldl");
     return RB_EXIT_OK;

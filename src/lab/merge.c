@@ -372,12 +372,14 @@ static int second_pass(struct merge *m)
         if (m->progress && m->done % PROGRESS_EVENTS == 0)
             m->progress(m->context, m->events / 3 + m->done / 3 * 2, m->raw->records);
     }
-    for (uint32_t t = 0; t < m->out.threads && status == 0; t++)
-        if (m->line[t].cursor)
+    for (uint32_t t = 0; t < m->raw->threads && status == 0; t++)
+        if (!m->line[t].done)
             status = rb_bad_input(m->error,
-                                  "%s: record at offset 0x%" PRIx64
-                                  " waits for an event that waits for it: the recording is damaged",
-                                  m->raw->path, m->line[t].event.at);
+                                  "%s: the record of thread %" PRIu32 " at offset 0x%" PRIx64
+                                  " waits for what comes after it: the recording is damaged",
+                                  m->raw->path, m->raw->thread[t].id,
+                                  m->line[t].cursor ? m->line[t].event.at
+                                                    : m->raw->span[m->raw->thread[t].first].at);
     return status;
 }
 

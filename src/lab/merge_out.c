@@ -246,9 +246,9 @@ static void put_thread(struct rb_out *o, uint32_t t, const struct rb_raw_event *
         o->out_of_memory = true;
         return;
     }
-    const uint32_t n = number_of(o, other);
+    const uint32_t me = number_of(o, t), n = number_of(o, other);
     o->number[n].used |= event->op == RB_FORK;
-    put(o, (enum rb_op)event->op, number_of(o, t), n, 0, false);
+    put(o, (enum rb_op)event->op, me, n, 0, false);
 }
 
 void rb_out_event(struct rb_out *o, uint32_t t, const struct rb_raw_event *event,

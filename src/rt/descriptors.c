@@ -6,23 +6,31 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rt/history.h"
 #include "rt/signals.h"
 #include "rt/sync.h"
 
 #define DESCRIPTORS (1u << 20) // the kernel's usual bound; what is above is looked at each time
 #define LINKS       8
 
-// All three are arrays of words written whole, without a lock, and need no start: zeros mean nothing is known.
+// All are arrays of words written whole, without a lock, and need no start: zeros mean nothing is known.
 static uint32_t object_of[DESCRIPTORS]; // RB_FD_NONE: to be looked at. Reset when a descriptor is closed or made
 static uint32_t linked[RB_FD_COUNT];    // where to a release goes as well; only ever grows to RB_FD_EVERYBODY
-static char places[RB_FD_COUNT][64];    // never touched: addresses for the table of objects
+static uint32_t identity[DESCRIPTORS];  // what fstat said, hashed, for those that were looked at; else 0
+static char places[RB_FD_COUNT][2][64]; // never touched: addresses for the table of objects, the second for ends
+static char uses[DESCRIPTORS][8];       // never touched: addresses for the history
 static uint32_t highest;                // descriptor ever seen
 static uint32_t own_made;
 static bool everybody_used, watched_used;
 
 static uintptr_t address_of(uint32_t object)
 {
-    return (uintptr_t)&places[object];
+    return (uintptr_t)&places[object][0];
+}
+
+static uintptr_t end_of(uint32_t object)
+{
+    return (uintptr_t)&places[object][1];
 }
 
 static void seen(unsigned fd)
@@ -38,14 +46,15 @@ uint32_t rb_fd_inode(uint64_t device, uint64_t inode)
     return RB_FD_FIRST_INODE + (uint32_t)(rb_mix64(inode + rb_mix64(device)) % RB_FD_INODE_COUNT);
 }
 
-// A new file may have a number and an inode that another one had: what was released to that stays, which hides a
-// race at worst.
-static uint32_t look(int fd)
+// What a descriptor is, by fstat. *id is never 0 if it is open; whatever has no inode of its own has the same one.
+static uint32_t look(int fd, uint32_t *id)
 {
     struct stat s;
 
+    *id = 0;
     if (syscall(SYS_fstat, fd, &s))
         return errno == EBADF ? RB_FD_NONE : RB_FD_OTHERS;
+    *id = (uint32_t)rb_mix64(s.st_ino + rb_mix64(s.st_dev)) | 1;
     switch (s.st_mode & S_IFMT) {
     case S_IFSOCK:
         return RB_FD_SOCKETS;
@@ -61,22 +70,71 @@ static uint32_t look(int fd)
 uint32_t rb_fd_object(int fd)
 {
     const int saved = errno;
-    uint32_t object;
+    uint32_t object, id;
 
     if (fd < 0 || !rb_process.on)
         return RB_FD_NONE;
     if ((unsigned)fd >= DESCRIPTORS) {
-        object = look(fd);
+        object = look(fd, &id);
         errno = saved;
         return object;
     }
     object = __atomic_load_n(&object_of[fd], __ATOMIC_RELAXED);
-    if (RB_UNLIKELY(object == RB_FD_NONE) && (object = look(fd)) != RB_FD_NONE) {
+    if (RB_UNLIKELY(object == RB_FD_NONE) && (object = look(fd, &id)) != RB_FD_NONE) {
         seen((unsigned)fd);
+        __atomic_store_n(&identity[fd], id, __ATOMIC_RELAXED);
         __atomic_store_n(&object_of[fd], object, __ATOMIC_RELAXED);
     }
     errno = saved;
     return object;
+}
+
+// ---- use and close ------------------------------------------------------------------------------------------------
+
+const void *rb_fd_word(int fd)
+{
+    return fd >= 0 && (unsigned)fd < DESCRIPTORS ? uses[fd] : NULL;
+}
+
+bool rb_fd_of_word(uintptr_t address, int *fd)
+{
+    const uintptr_t first = (uintptr_t)uses;
+
+    if (address < first || address >= first + sizeof(uses))
+        return false;
+    *fd = (int)((address - first) / sizeof(uses[0]));
+    return true;
+}
+
+size_t rb_fd_use(int fd, uint32_t object)
+{
+    return object != RB_FD_NONE && (unsigned)fd < DESCRIPTORS ? sizeof(uses[0]) : 0;
+}
+
+size_t rb_fd_close(int fd)
+{
+    const int saved = errno;
+    uint32_t now = 0;
+
+    if (fd < 0 || (unsigned)fd >= DESCRIPTORS)
+        return 0;
+    const uint32_t before = __atomic_load_n(&identity[fd], __ATOMIC_RELAXED);
+    if (before)
+        look(fd, &now);
+    errno = saved;
+    return before && before == now ? sizeof(uses[0]) : 0;
+}
+
+static void forget_uses(int fd)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        rb_history_forget(me, (uintptr_t)uses[fd], sizeof(uses[0]));
+        rb_leave(me);
+    }
+    errno = saved;
 }
 
 void rb_fd_new(int fd)
@@ -91,6 +149,8 @@ void rb_fd_new_as(int fd, uint32_t object)
     if (object == RB_FD_WATCHED)
         __atomic_store_n(&watched_used, true, __ATOMIC_RELAXED);
     seen((unsigned)fd);
+    forget_uses(fd);
+    __atomic_store_n(&identity[fd], 0, __ATOMIC_RELAXED);
     __atomic_store_n(&object_of[fd], object, __ATOMIC_RELAXED);
 }
 
@@ -152,18 +212,44 @@ void rb_fd_release(uint32_t object)
     errno = saved;
 }
 
-void rb_fd_acquire(uint32_t object)
+void rb_fd_release_end(uint32_t object)
 {
     const int saved = errno;
     struct rb_self *me = object == RB_FD_NONE ? NULL : rb_enter();
 
     if (me) {
-        rb_on_acquire(me, address_of(object));
+        rb_on_release(me, end_of(object));
+        release(me, __atomic_load_n(&linked[object], __ATOMIC_RELAXED));
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+static void acquire(uint32_t object, bool main, bool end)
+{
+    const int saved = errno;
+    struct rb_self *me = object == RB_FD_NONE ? NULL : rb_enter();
+
+    if (me) {
+        if (main)
+            rb_on_acquire(me, address_of(object));
+        if (end)
+            rb_on_acquire(me, end_of(object));
         if (RB_UNLIKELY(__atomic_load_n(&everybody_used, __ATOMIC_RELAXED)))
             rb_on_acquire(me, address_of(RB_FD_EVERYBODY));
         rb_leave(me);
     }
     errno = saved;
+}
+
+void rb_fd_acquire(uint32_t object)
+{
+    acquire(object, true, false);
+}
+
+void rb_fd_acquire_end(uint32_t object)
+{
+    acquire(object, true, true);
 }
 
 bool rb_fd_told(void)
@@ -195,7 +281,7 @@ void rb_fd_link(uint32_t from, uint32_t to)
     }
     if (to == RB_FD_EVERYBODY)
         __atomic_store_n(&everybody_used, true, __ATOMIC_RELAXED);
-    rb_fd_acquire(from);
+    rb_fd_acquire_end(from);
     rb_fd_release(to);
 }
 
@@ -221,9 +307,8 @@ void rb_fd_closing(int fd)
 
     if (object == RB_FD_NONE)
         return;
-    rb_fd_release(object);
-    if ((unsigned)fd < DESCRIPTORS)
-        __atomic_store_n(&object_of[fd], RB_FD_NONE, __ATOMIC_RELAXED);
+    rb_fd_release_end(object);
+    rb_fd_new(fd);
 }
 
 void rb_fd_closing_range(unsigned first, unsigned last)
@@ -244,7 +329,8 @@ void rb_fd_passed_on(int fd)
 
     if (object < RB_FD_FIRST_OWN || object >= RB_FD_FIRST_INODE)
         return;
-    const uint32_t now = look(fd);
+    uint32_t id;
+    const uint32_t now = look(fd, &id);
     for (uint32_t i = 0; i <= most; i++) {
         uint32_t same = object;
         __atomic_compare_exchange_n(&object_of[i], &same, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);

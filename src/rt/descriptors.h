@@ -13,6 +13,11 @@
 // matter who made it. What exists under a name in the file system is one more object, for open, stat, unlink and
 // the like.
 //
+// Closing a descriptor that another thread uses, with nothing to order the two, is a race like any other: the number
+// may be somebody else's a moment later. A use is a read of a word that stands for the descriptor, closing it a write,
+// after which the word has no history: what is done under a number that has been closed is not compared with what
+// comes after. If a descriptor was closed and made again unseen, fstat's answer tells.
+//
 // Nothing here is held while the program blocks: a thread may be cancelled in any of these calls.
 #ifndef RB_RT_DESCRIPTORS_H
 #define RB_RT_DESCRIPTORS_H
@@ -40,11 +45,21 @@ RB_HIDDEN uint32_t rb_fd_object(int fd); // of an open descriptor; RB_FD_NONE if
 RB_HIDDEN uint32_t rb_fd_inode(uint64_t device, uint64_t inode); // of a file
 RB_HIDDEN void rb_fd_release(uint32_t object);
 RB_HIDDEN void rb_fd_acquire(uint32_t object);
+// The end of what comes in: released by who closes the other end, acquired by who reads nothing any more. Apart from
+// the rest, or whoever receives something late would be ordered after a close that came meanwhile.
+RB_HIDDEN void rb_fd_release_end(uint32_t object);
+RB_HIDDEN void rb_fd_acquire_end(uint32_t object);
 RB_HIDDEN bool rb_fd_told(void); // errno, of a call that failed, is something the other end did
 RB_HIDDEN void rb_fd_release_all(void); // every descriptor in use
 // What is released to the first reaches who acquires the second, too, from now on: epoll, splice.
 RB_HIDDEN void rb_fd_link(uint32_t from, uint32_t to);
 RB_HIDDEN void rb_fd_read_signals(const void *buffer, size_t bytes); // from a signalfd
+
+// The word that stands for a descriptor, and its size for a use (0: not to be looked at) and for closing it.
+RB_HIDDEN const void *rb_fd_word(int fd);
+RB_HIDDEN size_t rb_fd_use(int fd, uint32_t object);
+RB_HIDDEN size_t rb_fd_close(int fd);
+RB_HIDDEN bool rb_fd_of_word(uintptr_t address, int *fd);
 
 // A descriptor was made: what it is will be found out; has an object of its own, with another one perhaps (-1:
 // alone); is one more for the object.

@@ -427,13 +427,18 @@ RB_INTERCEPT(void, GOMP_taskwait, (void))
     with_current(rb_omp_taskwait);
 }
 
-RB_INTERCEPT(void, GOMP_taskwait_depend, (void **depend))
+static void wait_for_depends(void **depend)
 {
     const bool inside = rb_gomp_enter();
 
     RB_OMP_REAL(GOMP_taskwait_depend)(depend);
     rb_gomp_leave(inside);
     learn_depends(depend);
+}
+
+RB_INTERCEPT(void, GOMP_taskwait_depend, (void **depend))
+{
+    wait_for_depends(depend);
 }
 
 static void begin_group(struct rb_self *me, struct rb_omp_task *task)
@@ -473,7 +478,7 @@ static void before_target(unsigned flags, void **depend)
             rb_leave(me);
         }
     } else if (depend) {
-        GOMP_taskwait_depend(depend);
+        wait_for_depends(depend);
     }
 }
 

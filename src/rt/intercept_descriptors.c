@@ -3,6 +3,7 @@
 // be closed, and its number somebody else's.
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/file.h>
 
 #include "rt/callers.h"
@@ -18,6 +19,8 @@
     rb_touch_pieces(from, (from) && (size_t)(count) <= MOST_PIECES ? (size_t)(count) : 0, MOST_BYTES, RB_HOW_READ, RB_PC)
 #define WRITE_PIECES(to, count, r) \
     rb_touch_pieces(to, (size_t)(count), (r) > 0 ? (size_t)(r) : 0, RB_HOW_WRITE, RB_PC)
+
+#define USED(fd, object) RB_TOUCH(RB_HOW_READ, rb_fd_word(fd), rb_fd_use(fd, object))
 
 // ---- messages with descriptors in them -----------------------------------------------------------------
 
@@ -65,26 +68,36 @@ static void received_many(const struct mmsghdr *m, int count, uintptr_t pc)
         received(&m[i].msg_hdr, m[i].msg_len, pc);
 }
 
+// What a call that receives has learnt: something, or that there will be nothing any more.
+static void heard(uint32_t object, bool got, ssize_t r)
+{
+    if (r > 0 && got)
+        rb_fd_acquire(object);
+    else if (r < 0 ? rb_fd_told() : got)
+        rb_fd_acquire_end(object);
+}
+
 // ---- the rows ------------------------------------------------------------------------------------------
 
 #define RB_SENDS(ret, name, params, args, fd, touches)    \
     RB_INTERCEPT(ret, name, params)                       \
     {                                                     \
         const uint32_t object = rb_fd_object(fd);         \
+        USED(fd, object);                                 \
         touches;                                          \
         rb_fd_release(object);                            \
         ret r = RB_REAL(name) args;                       \
         if (RB_UNLIKELY(r < 0) && rb_fd_told())           \
-            rb_fd_acquire(object);                        \
+            rb_fd_acquire_end(object);                    \
         return r;                                         \
     }
 #define RB_RECEIVES(ret, name, params, args, fd, got, touches) \
     RB_INTERCEPT(ret, name, params)                            \
     {                                                          \
         const uint32_t object = rb_fd_object(fd);              \
+        USED(fd, object);                                      \
         ret r = RB_REAL(name) args;                            \
-        if ((got) || (r < 0 && rb_fd_told()))                  \
-            rb_fd_acquire(object);                             \
+        heard(object, (got), r);                               \
         touches;                                               \
         return r;                                              \
     }
@@ -126,10 +139,10 @@ static void received_many(const struct mmsghdr *m, int count, uintptr_t pc)
 RB_INTERCEPT(ssize_t, read, (int fd, void *to, size_t n))
 {
     const uint32_t object = rb_fd_object(fd);
-    const ssize_t r = RB_REAL(read)(fd, to, n);
 
-    if (r >= 0 || rb_fd_told())
-        rb_fd_acquire(object);
+    USED(fd, object);
+    const ssize_t r = RB_REAL(read)(fd, to, n);
+    heard(object, r >= 0, r);
     if (RB_UNLIKELY(object == RB_FD_SIGNALS) && r > 0)
         rb_fd_read_signals(to, (size_t)r);
     WRITE(to, rb_moved(r, n));
@@ -144,8 +157,7 @@ RB_INTERCEPT(ssize_t, read, (int fd, void *to, size_t n))
         rb_fd_link(source, sink);                                          \
         rb_fd_release(sink);                                               \
         const ssize_t r = RB_REAL(name) args;                              \
-        if (r >= 0)                                                        \
-            rb_fd_acquire(source);                                         \
+        heard(source, r >= 0, r);                                          \
         return r;                                                          \
     }
 RB_CARRIES(sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n))
@@ -162,18 +174,29 @@ RB_INTERCEPT(int, connect, (int fd, __CONST_SOCKADDR_ARG a, socklen_t size))
 {
     const uint32_t object = rb_fd_object(fd);
 
+    USED(fd, object);
     rb_fd_release(object);
     const int r = RB_REAL(connect)(fd, a, size);
     if (r == 0 || rb_fd_told())
-        rb_fd_acquire(object);
+        rb_fd_acquire_end(object);
     return r;
+}
+
+RB_INTERCEPT(int, shutdown, (int fd, int how))
+{
+    const uint32_t object = rb_fd_object(fd);
+
+    USED(fd, object);
+    rb_fd_release_end(object);
+    return RB_REAL(shutdown)(fd, how);
 }
 
 RB_INTERCEPT(int, accept, (int fd, __SOCKADDR_ARG a, socklen_t *size))
 {
     const uint32_t object = rb_fd_object(fd);
-    const int r = RB_REAL(accept)(fd, a, size);
 
+    USED(fd, object);
+    const int r = RB_REAL(accept)(fd, a, size);
     if (r >= 0) {
         rb_fd_new(r);
         rb_fd_acquire(object);
@@ -184,8 +207,9 @@ RB_INTERCEPT(int, accept, (int fd, __SOCKADDR_ARG a, socklen_t *size))
 RB_INTERCEPT(int, accept4, (int fd, __SOCKADDR_ARG a, socklen_t *size, int flags))
 {
     const uint32_t object = rb_fd_object(fd);
-    const int r = RB_REAL(accept4)(fd, a, size, flags);
 
+    USED(fd, object);
+    const int r = RB_REAL(accept4)(fd, a, size, flags);
     if (r >= 0) {
         rb_fd_new(r);
         rb_fd_acquire(object);
@@ -225,7 +249,7 @@ static void polled(const struct pollfd *of, nfds_t n, int ready)
             continue;
         const uint32_t object = rb_fd_object(of[i].fd);
         if (object != last)
-            rb_fd_acquire(object);
+            rb_fd_acquire_end(object);
         last = object;
         ready--;
     }
@@ -256,7 +280,7 @@ static void selected(const fd_set *set, int n)
             continue;
         const uint32_t object = rb_fd_object(fd);
         if (object != last)
-            rb_fd_acquire(object);
+            rb_fd_acquire_end(object);
         last = object;
     }
 }
@@ -356,7 +380,7 @@ RB_INTERCEPT(int, dup2, (int fd, int to))
 {
     const uint32_t object = rb_fd_object(fd);
 
-    rb_fd_release(fd == to ? RB_FD_NONE : rb_fd_object(to)); // it is closed if it was open
+    rb_fd_release_end(fd == to ? RB_FD_NONE : rb_fd_object(to)); // it is closed if it was open
     const int r = RB_REAL(dup2)(fd, to);
     if (r >= 0)
         rb_fd_new_as(r, object);
@@ -367,7 +391,7 @@ RB_INTERCEPT(int, dup3, (int fd, int to, int flags))
 {
     const uint32_t object = rb_fd_object(fd);
 
-    rb_fd_release(fd == to ? RB_FD_NONE : rb_fd_object(to));
+    rb_fd_release_end(fd == to ? RB_FD_NONE : rb_fd_object(to));
     const int r = RB_REAL(dup3)(fd, to, flags);
     if (r >= 0)
         rb_fd_new_as(r, object);
@@ -396,7 +420,7 @@ static bool is_lock(int what)
         if (copy)                                                                              \
             rb_fd_new_as(r, object);                                                           \
         if (lock && r == 0)                                                                    \
-            rb_fd_acquire(object);                                                             \
+            rb_fd_acquire_end(object);                                                             \
         return r;                                                                              \
     }
 RB_CONTROLS(fcntl)
@@ -410,7 +434,7 @@ RB_INTERCEPT(int, flock, (int fd, int what))
         rb_fd_release(object);
     const int r = RB_REAL(flock)(fd, what);
     if (r == 0)
-        rb_fd_acquire(object);
+        rb_fd_acquire_end(object);
     return r;
 }
 
@@ -422,7 +446,7 @@ RB_INTERCEPT(int, flock, (int fd, int what))
             rb_fd_release(object);                          \
         const int r = RB_REAL(name)(fd, what, n);           \
         if (r == 0)                                         \
-            rb_fd_acquire(object);                          \
+            rb_fd_acquire_end(object);                          \
         return r;                                           \
     }
 RB_LOCKS_FILE(lockf, off_t)
@@ -430,14 +454,25 @@ RB_LOCKS_FILE(lockf64, off64_t)
 
 RB_INTERCEPT(int, close, (int fd))
 {
+    RB_TOUCH(RB_HOW_WRITE, rb_fd_word(fd), rb_fd_close(fd));
     rb_fd_closing(fd);
     return RB_REAL(close)(fd);
 }
 
 RB_INTERCEPT(int, __close, (int fd))
 {
+    RB_TOUCH(RB_HOW_WRITE, rb_fd_word(fd), rb_fd_close(fd));
     rb_fd_closing(fd);
     return RB_REAL(__close)(fd);
+}
+
+RB_INTERCEPT(int, closedir, (DIR * d))
+{
+    DIR *given = d;
+
+    __asm__("" : "+r"(given)); // which the header says is never NULL, and libc answers EINVAL if it is
+    rb_fd_closing(given ? dirfd(given) : -1);
+    return RB_REAL(closedir)(d);
 }
 
 RB_INTERCEPT(int, close_range, (unsigned first, unsigned last, int flags))

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rt/descriptors.h"
 #include "rt/heap.h"
 #include "rt/init.h"
 #include "rt/json.h"
@@ -192,9 +193,13 @@ static uint32_t put_location(struct rb_text *t, uintptr_t address)
     struct rb_block b;
     uint32_t id = RB_NO_THREAD;
     bool tls = false;
+    int fd;
 
     rb_put(t, "\"location\":{");
-    if (rb_heap_block(address, &b)) {
+    if (rb_fd_of_word(address, &fd)) {
+        rb_put(t, "\"kind\":\"fd\",\"fd\":");
+        rb_put_number(t, (uint64_t)fd);
+    } else if (rb_heap_block(address, &b)) {
         rb_put(t, "\"kind\":\"heap\",\"address\":\"");
         rb_put_hex(t, b.address);
         rb_put(t, "\",\"size\":");

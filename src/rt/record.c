@@ -98,7 +98,6 @@ int rb_record_start(const char *path)
 
     if (status == 0) {
         copy(rb_record_header->sampler, sizeof(rb_record_header->sampler), rb_options.sampler);
-        copy(rb_record_header->program, sizeof(rb_record_header->program), rb_program_path());
         if (rb_record_header->flags & RB_RAW_FUNCTIONS)
             rb_functions_wanted = true;
         __atomic_store_n(&rb_recording, true, __ATOMIC_RELEASE);

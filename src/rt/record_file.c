@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -40,7 +39,7 @@ static long allocate(int fd, uint64_t at, size_t bytes)
     long r;
 
     // Beyond the limit the kernel would send SIGXFSZ.
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && at + bytes > limit.rlim_cur)
+    if (call(SYS_getrlimit, RLIMIT_FSIZE, (long)&limit, 0, 0, 0, 0) == 0 && at + bytes > limit.rlim_cur)
         return -EFBIG;
     r = call(SYS_fallocate, fd, 0, (long)at, (long)bytes, 0, 0);
     if (r != -EOPNOTSUPP && r != -ENOSYS)
@@ -54,12 +53,18 @@ static long allocate(int fd, uint64_t at, size_t bytes)
     return 0;
 }
 
+static long look_at(int fd, struct stat *st)
+{
+    return call(SYS_fstat, fd, (long)st, 0, 0, 0, 0);
+}
+
 static long same_file(int fd)
 {
     struct stat st;
+    const long r = look_at(fd, &st);
 
-    if (fstat(fd, &st))
-        return -errno;
+    if (r < 0)
+        return r;
     return st.st_dev == identity.st_dev && st.st_ino == identity.st_ino ? 0 : -ESTALE;
 }
 
@@ -120,7 +125,9 @@ int rb_record_file_open(const char *name)
     fd = call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666, 0, 0);
     if (fd < 0)
         return (int)fd;
-    r = fstat((int)fd, &identity) ? -errno : !S_ISREG(identity.st_mode) ? -EINVAL : 0;
+    r = look_at((int)fd, &identity);
+    if (r == 0 && !S_ISREG(identity.st_mode))
+        r = -EINVAL;
     if (r == 0 && identity.st_size == 0)
         r = allocate((int)fd, 0, RB_RAW_UNIT);
     else if (r == 0 && identity.st_size < (off_t)RB_RAW_UNIT)
@@ -129,10 +136,13 @@ int rb_record_file_open(const char *name)
         r = at = map((int)fd, 0, RB_RAW_UNIT);
     if (r > 0) {
         r = claim((struct rb_raw_header *)at, identity.st_size == 0);
-        if (r == 0)
+        if (r == 0) {
             rb_record_header = (struct rb_raw_header *)at;
-        else
+            call(SYS_readlink, (long)"/proc/self/exe", (long)rb_record_header->program,
+                 sizeof(rb_record_header->program) - 1, 0, 0, 0);
+        } else {
             call(SYS_munmap, at, RB_RAW_UNIT, 0, 0, 0, 0);
+        }
     }
     call(SYS_close, fd, 0, 0, 0, 0, 0);
     return (int)r;

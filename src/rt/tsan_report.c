@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rt/descriptors.h"
 #include "rt/heap.h"
 #include "rt/json.h"
 #include "rt/modules.h"
@@ -54,6 +55,7 @@ struct place {
     size_t size;
     uint32_t thread;
     rb_stack stack;
+    int fd;
 };
 
 static void find_place(uintptr_t address, struct place *p)
@@ -62,8 +64,10 @@ static void find_place(uintptr_t address, struct place *p)
     bool tls;
 
     *p = (struct place){.kind = "global", .thread = RB_NO_THREAD};
-    if (rb_heap_block(address, &b))
-        *p = (struct place){"heap", b.address, b.size, b.thread, b.stack};
+    if (rb_fd_of_word(address, &p->fd))
+        p->kind = "fd";
+    else if (rb_heap_block(address, &b))
+        *p = (struct place){"heap", b.address, b.size, b.thread, b.stack, 0};
     else if (rb_thread_of_stack(address, &p->thread, &tls))
         p->kind = tls ? "tls" : "stack";
 }
@@ -312,7 +316,7 @@ RB_EXPORT int __tsan_get_report_loc(void *report, unsigned long i, const char **
     *start = (void *)p.start;
     *size = p.size;
     *thread = p.thread == RB_NO_THREAD ? -1 : (int)p.thread;
-    *fd = 0;
+    *fd = p.fd;
     *suppressable = 0;
     copy_stack(p.stack, trace, room);
     return 1;

@@ -23,7 +23,7 @@ static void carrying(int from, int to)
 
 #define NOTHING            ((void)0)
 #define SAYING(fd)         rb_fd_release(rb_fd_object((int)(fd)))
-#define HEARD(fd)          (r >= 0 ? rb_fd_acquire(rb_fd_object((int)(fd))) : NOTHING)
+#define HEARD(fd)          (r >= 0 ? rb_fd_acquire_end(rb_fd_object((int)(fd))) : NOTHING)
 #define CARRYING(from, to) carrying((int)(from), (int)(to))
 #define MADE_PAIR(at, one, two)                \
     do {                                       \

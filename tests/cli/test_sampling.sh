@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# The samplers in running programs (tests/sampling): the share they take, the races they find, the same decisions for the
+# same seed, and no report where everything is ordered. Shares and numbers of finds are judged within five standard
+# deviations of what docs/samplers.md says.
+#   test_sampling.sh [SECONDS]   of the last part, for each sampler and engine; default 0.3
+set -euo pipefail
+seconds=${1:-0.3}
+. "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/lib.sh"
+sources=$RB_TEST_DATA/sampling
+for program in rates race longjmp ordered; do
+  "$RAILBIRD" cc -O1 -g "$sources/$program.c" -o $program || fail "cannot build $program"
+done
+
+# watched SAMPLER SEED PROGRAM ARGUMENTS...: sets status, seen and sampled
+watched() {
+  local sampler=$1 seed=$2 program=$3
+  shift 3
+  rm -f stats
+  status=0
+  RAILBIRD_OPTIONS="sampler=$sampler:seed=$seed:stats=json:stats:report=none:${options:-}" timeout 60 \
+    ./"$program" "$@" >out 2>err || status=$?
+  seen=$(stat_of accesses)
+  sampled=$(stat_of sampled)
+}
+stat_of() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" stats; }
+
+# within WHAT COUNT N SHARE: are COUNT successes of N plausible?
+within() {
+  awk -v k="$2" -v n="$3" -v p="$4" 'BEGIN { d = k - n * p; exit !(d * d <= 25 * n * p * (1 - p) + 1) }' ||
+    fail "$1: $2 of $3, expected a share of $4"
+}
+
+# --- shares: a call is 8 accesses, decided together; what starts the program makes some hundreds more
+rounds=40000
+calls=$((4 * rounds))
+watched all 1 rates $rounds
+extra=$((seen - 8 * calls))
+[ "$sampled" = "$seen" ] && [ "$extra" -lt 1000 ] || fail "all: $sampled of $seen"
+watched none 1 rates $rounds
+expect "none: sampled" "$sampled" 0
+expect "none: seen" "$seen" $((8 * calls + extra))
+for p in 0.3 0.03 0.003; do
+  watched random:$p 2 rates $rounds
+  expect "random:$p: seen" "$seen" $((8 * calls + extra))
+  within "random:$p" "$sampled" "$seen" $p
+  watched pacer:$p,128 3 rates $rounds
+  within "pacer:$p,128" $((sampled / 128)) $((seen / 128)) $p
+done
+for row in rnd10:0.1 rnd25:0.25; do
+  watched ${row%:*} 4 rates $rounds
+  expect "${row%:*}: seen" "$seen" $((8 * calls + extra))
+  within "${row%:*}" $((sampled / 8)) $calls ${row#*:}
+done
+# counted, not drawn: exact, for four functions called alike, and what is outside of them
+exactly() { # SAMPLER TAKEN-OF-EACH
+  watched "$1" 5 rates $rounds
+  [ "$sampled" -ge $((32 * $2)) ] && [ "$sampled" -le $((32 * $2 + extra)) ] ||
+    fail "$1: $sampled sampled, expected 32 times $2"
+}
+exactly tl-fx $((rounds / 20))
+exactly g-fx $((rounds / 10))
+exactly ucp $((rounds - 10))
+exactly literace 60 # calls 0-9, 100-109, 1100-1109, 11100-11109, 21100-, 31100-
+exactly g-ad 120    # at 0, 20, 60, 140, 300, 620, 1260, 2540, 5100, 10220, 20220, 30220
+watched literace 1 rates 100
+high=$((1000 * sampled / seen))
+watched literace 1 rates 10000
+[ $((1000 * sampled / seen)) -lt $((high / 10)) ] || fail "literace: $sampled of $seen after 10000 calls"
+watched static:0.5 1 rates 10
+few=$sampled
+watched static:0.5 1 rates 1000
+[ $((sampled % 4)) = $((few % 4)) ] || fail "static: $few, then $sampled"
+[ "$sampled" -gt 0 ] || fail "static:0.5 takes nothing"
+
+# --- rpt: the work grows with the logarithm of the length: 11 windows of 96 events and a few batches a doubling
+for rounds in 20000 320000; do
+  watched rpt:0.5,0.5 1 rates $rounds
+  [ "$sampled" -gt 1000 ] && [ "$sampled" -lt $((18 * 2 * 11 * 224)) ] || fail "rpt: $sampled of $seen"
+done
+
+# --- seeds
+for sampler in random:0.01 rnd10 pacer:0.1 static:0.3 rpt:0.2,0.2 literace; do
+  watched $sampler 11 rates 5000
+  once=$sampled
+  watched $sampler 11 rates 5000
+  expect "$sampler: the same seed" "$sampled" "$once"
+done
+watched random:0.01 12 rates 5000
+other=$sampled
+watched random:0.01 13 rates 5000
+[ "$sampled" != "$other" ] || fail "random: two seeds, one choice"
+
+# --- calls left by longjmp: three for each that returns, and leaf is taken as often as it should be
+watched g-fx 1 longjmp 20000
+expect "longjmp: crowded" "$(stat_of crowded)" 0
+within "longjmp" $((sampled / 8)) $((20000 * 8 / 8)) 0.1
+
+# --- races: one pair of accesses. found SAMPLER SHARE RUNS MODE
+found() {
+  local runs=$3 hits=0 seed
+  for ((seed = 1; seed <= runs; seed++)); do
+    watched "$1" $seed race "$4"
+    case $status in
+    0 | 66) hits=$((hits + ($(stat_of races) > 0))) ;;
+    *) fail "race $4 under $1: status $status" ;;
+    esac
+  done
+  if [ "$2" = most ]; then
+    [ $hits -ge $((runs * 9 / 10)) ] || fail "race $4 under $1: found in $hits of $runs"
+  else
+    within "race $4 under $1" $hits $runs "$2"
+  fi
+}
+found all 1 2 once
+found none 0 2 once
+found literace 1 4 once # cold code
+found ucp 0 4 once
+found random:0.5 0.25 60 once
+found rnd25 0.0625 60 once
+found static:0.5 0.25 60 once
+found pacer:0.3,256 0.3 100 once # PACER's promise
+found pacer:0.3,7 0.3 60 once
+found rpt:0.2,0.1 most 10 often
+
+# --- everything ordered: no sampler may report
+for engine in so st; do
+  for sampler in all none random:0.03 literace tl-fx g-ad g-fx rnd10 rnd25 ucp pacer:0.1 pacer:0.3,5 rpt:0.1,0.1 \
+    rpt:0.5,0.01 static:0.5; do
+    options=engine=$engine
+    watched $sampler 1 ordered "$seconds"
+    expect "ordered under $sampler, $engine: status" "$status" 0
+    expect "ordered under $sampler, $engine: races" "$(stat_of races)" 0
+    [ $sampler = none ] || [ "$sampled" -gt 1000 ] || fail "$sampler: only $sampled of $seen"
+  done
+done
+finish sampling
