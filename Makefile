@@ -3,7 +3,7 @@
 #   make            builds into build/          make bench      the tables of docs/performance.md (~20 minutes)
 #   make demo       a first look                make install    PREFIX=/usr/local
 #   make test       all tests, a few minutes    make test-long  fuzzing and the long tier
-PACKAGES = build-essential cmake pkg-config python3 clang libjansson-dev libdw-dev libcmocka-dev
+PACKAGES = build-essential cmake pkg-config python3 clang libomp-dev libjansson-dev libdw-dev libcmocka-dev
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 BUILD ?= build
@@ -35,15 +35,17 @@ build: deps
 demo: build
 	@examples/demo.sh $(BUILD)/bin/railbird
 
-# gcc, clang, and our own code under AddressSanitizer and UndefinedBehaviorSanitizer.
+# gcc, clang, and our own code under AddressSanitizer and UndefinedBehaviorSanitizer. What builds programs with several
+# compilers itself is done once.
+ONCE = test_programs|test_cc|test_examples|test_doctor
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@cmake -S . -B build-clang -DCMAKE_C_COMPILER=clang >/dev/null
 	@$(call compile,build-clang)
-	@ctest --test-dir build-clang --output-on-failure -j $(JOBS)
+	@ctest --test-dir build-clang --output-on-failure -j $(JOBS) -E '$(ONCE)'
 	@cmake -S . -B build-asan -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	@$(call compile,build-asan)
-	@RB_TEST_TRACES=1000 ctest --test-dir build-asan --output-on-failure -j $(JOBS)
+	@RB_TEST_TRACES=1000 ctest --test-dir build-asan --output-on-failure -j $(JOBS) -E '$(ONCE)'
 
 # Fuzzes each reader for FUZZ_SECONDS, the property tests over many more traces, every program pair 20 times with three
 # compilers, two minutes of stress under each engine and sampler. Hours, most of it the last two.
@@ -58,7 +60,7 @@ test-long: test
 	    build-fuzz/corpus/$$reader tests/fuzz/corpus/$$reader 2>&1 | tail -n 8 || exit 1; \
 	done
 	@RB_TEST_TRACES=50000 $(BUILD)/bin/test_equivalence
-	@$(call need,clang-19 libomp-dev)
+	@$(call need,clang-19)
 	@RAILBIRD=$(BUILD)/bin/railbird tests/cli/test_programs.sh -c gcc -c clang -c clang-19 -n 20
 	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/run.sh 120 64
 

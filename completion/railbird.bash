@@ -28,6 +28,20 @@ _railbird() {
                 esac
             done
             ;;
+        record)
+            for ((i = 2; i < COMP_CWORD; i++)); do
+                case ${COMP_WORDS[i]} in
+                -o | --output | --sampler | --merge) i=$((i + 1)) ;;
+                : | -*) ;;
+                *)
+                    [ "${COMP_WORDS[i - 1]}" = : ] || {
+                        compopt -o default
+                        return
+                    }
+                    ;;
+                esac
+            done
+            ;;
         esac
     fi
     case $before in
@@ -43,10 +57,11 @@ _railbird() {
     --output | --races | --html | --baseline | --suppressions | --debug-path) ;;
     *)
         if [ "$COMP_CWORD" -eq 1 ]; then
-            words="cc c++ run report doctor analyze compare trace --version --help"
+            words="cc c++ run record report doctor analyze compare trace --version --help"
         elif [[ $word == -* ]]; then
             case $command in
             run) words="-o --json --self-test --help" ;;
+            record) words="--output --sampler --no-functions --merge --help" ;;
             report) words="--format -o --baseline --suppressions --debug-path --json --help" ;;
             doctor) words="--json --help" ;;
             analyze) words="--engine --sampler --seed --races --lenient --json --help" ;;

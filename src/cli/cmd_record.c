@@ -80,8 +80,8 @@ static void say_notes(const struct rb_raw_header *h, const struct rb_merge_notes
         say("%s: the recording ended before the program did (%s): what happened after is not in it", output,
             strerror((int)h->stopped));
     else if (h->state != RB_RAW_ENDED)
-        say("%s: the program did not end by itself: of %" PRIu64
-            " threads that were running the event being written may be missing",
+        say("%s: the program was killed or became another: of each of its %" PRIu64
+            " threads the event it was writing may be missing",
             output, n->running);
     if (n->holes || n->tail)
         say("%s: %" PRIu64 " events were begun and not written", output, n->holes + n->tail);
@@ -289,7 +289,7 @@ int cmd_record(int argc, char **argv)
     if (!output || !*output)
         return cli_usage("record", "-o FILE: where is the trace to go?");
     if (sampler && strcmp(sampler, "adaptive") && rb_sampler_parse(sampler, &spec, &e) < 0)
-        return cli_usage("record", "--sampler %s", e.text);
+        return cli_usage("record", "%s", e.text);
     if (raw && (optind < argc || sampler || !functions))
         return cli_usage("record", "--merge takes a recording that is there already, and no program");
     if (!raw && optind == argc)

@@ -16,9 +16,9 @@ bool rb_caller_counts(uintptr_t pc)
     return false;
 }
 #else
-// What is known of files, by where they are mapped: address of the first page, bits 12 to 47; which generation
-// of loaded files (unwind.h), bits 48 to 63; in bit 0 whether it is instrumented. A word is written whole, so no
-// lock is needed; a file that finds its place taken is looked at again.
+// What is known of files, by where they are mapped: address of the first page, bits 12 to 47; which
+// generation of loaded files (unwind.h), bits 48 to 63; in bit 0 whether it is instrumented. A word is
+// written whole, so no lock is needed; a file that finds its place taken is looked at again.
 #define PLACES 64u
 static uint64_t known[PLACES];
 
@@ -47,8 +47,8 @@ static void find_symbols(const struct link_map *map, struct symbols *s)
     }
 }
 
-// Undefined symbols come before those that the GNU hash table knows; without one, the old table has the number.
-// An empty GNU table says nothing, but then names follow in every linker's layout.
+// Undefined symbols come before those that the GNU hash table knows; without one, the old table has the
+// number. An empty GNU table says nothing, but then names follow in every linker's layout.
 static size_t count_symbols(const struct symbols *s)
 {
     if (s->hash)

@@ -1,10 +1,10 @@
 // Accesses that libc makes on behalf of its caller: memcpy, strlen, read. They count only if the caller is
-// instrumented code. Code that is not may order its threads by means the runtime cannot see (atomics without a
-// hook), and what it does with libc's help must not be held against it: TSan reports such accesses, and is wrong
-// at times.
+// instrumented code. Code that is not may order its threads by means the runtime cannot see (atomics without
+// a hook), and what it does with libc's help must not be held against it: TSan reports such accesses, and is
+// wrong at times.
 //
-// READ and WRITE are for interceptors: they cost one decrement unless the access is sampled, and only then look
-// at the caller and work out the number of bytes, which must be of those that libc really touches.
+// READ and WRITE are for interceptors: they cost one decrement unless the access is sampled, and only then
+// look at the caller and work out the number of bytes, which must be of those that libc really touches.
 #ifndef RB_RT_CALLERS_H
 #define RB_RT_CALLERS_H
 
@@ -17,7 +17,8 @@ RB_HIDDEN bool rb_caller_counts(uintptr_t pc);
 // Looks at it, and leaves errno alone.
 RB_HIDDEN void rb_touch(const volatile void *address, size_t size, unsigned how, uintptr_t pc);
 // The first `bytes` of the pieces.
-RB_HIDDEN void rb_touch_pieces(const struct iovec *piece, size_t count, size_t bytes, unsigned how, uintptr_t pc);
+RB_HIDDEN void rb_touch_pieces(const struct iovec *piece, size_t count, size_t bytes, unsigned how,
+                               uintptr_t pc);
 
 #define RB_TOUCH(how, address, size)                                              \
     (RB_UNLIKELY(--rb_skip < 0) && rb_caller_counts(RB_PC)                        \

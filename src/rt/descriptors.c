@@ -14,12 +14,14 @@
 #define LINKS       8
 
 // All are arrays of words written whole, without a lock, and need no start: zeros mean nothing is known.
-static uint32_t object_of[DESCRIPTORS]; // RB_FD_NONE: to be looked at. Reset when a descriptor is closed or made
-static uint32_t linked[RB_FD_COUNT];    // where to a release goes as well; only ever grows to RB_FD_EVERYBODY
-static uint32_t identity[DESCRIPTORS];  // what fstat said, hashed, for those that were looked at; else 0
-static char places[RB_FD_COUNT][2][64]; // never touched: addresses for the table of objects, the second for ends
-static char uses[DESCRIPTORS][8];       // never touched: addresses for the history
-static uint32_t highest;                // descriptor ever seen
+static uint32_t
+    object_of[DESCRIPTORS];          // RB_FD_NONE: to be looked at. Reset when a descriptor is closed or made
+static uint32_t linked[RB_FD_COUNT]; // where to a release goes as well; only ever grows to RB_FD_EVERYBODY
+static uint32_t identity[DESCRIPTORS]; // what fstat said, hashed, for those that were looked at; else 0
+static char places[RB_FD_COUNT][2]
+                  [64];           // never touched: addresses for the table of objects, the second for ends
+static char uses[DESCRIPTORS][8]; // never touched: addresses for the history
+static uint32_t highest;          // descriptor ever seen
 static uint32_t own_made;
 static bool everybody_used, watched_used;
 
@@ -37,7 +39,8 @@ static void seen(unsigned fd)
 {
     uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
 
-    while (fd > most && !__atomic_compare_exchange_n(&highest, &most, fd, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    while (fd > most &&
+           !__atomic_compare_exchange_n(&highest, &most, fd, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
 }
 
@@ -46,7 +49,8 @@ uint32_t rb_fd_inode(uint64_t device, uint64_t inode)
     return RB_FD_FIRST_INODE + (uint32_t)(rb_mix64(inode + rb_mix64(device)) % RB_FD_INODE_COUNT);
 }
 
-// What a descriptor is, by fstat. *id is never 0 if it is open; whatever has no inode of its own has the same one.
+// What a descriptor is, by fstat. *id is never 0 if it is open; whatever has no inode of its own has the same
+// one.
 static uint32_t look(int fd, uint32_t *id)
 {
     struct stat s;
@@ -89,7 +93,8 @@ uint32_t rb_fd_object(int fd)
     return object;
 }
 
-// ---- use and close ------------------------------------------------------------------------------------------------
+// ---- use and close
+// ------------------------------------------------------------------------------------------------
 
 const void *rb_fd_word(int fd)
 {
@@ -319,9 +324,9 @@ void rb_fd_closing_range(unsigned first, unsigned last)
         rb_fd_closing((int)fd);
 }
 
-// Whoever gets it has a descriptor that nothing is known of. So nobody may know more than that: all descriptors of
-// the object become what they look like, and whoever is just using one as it was is linked both ways. Pipes and
-// files are known by their inodes to everybody.
+// Whoever gets it has a descriptor that nothing is known of. So nobody may know more than that: all
+// descriptors of the object become what they look like, and whoever is just using one as it was is linked
+// both ways. Pipes and files are known by their inodes to everybody.
 void rb_fd_passed_on(int fd)
 {
     const uint32_t object = rb_fd_object(fd), most = __atomic_load_n(&highest, __ATOMIC_RELAXED);

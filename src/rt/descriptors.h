@@ -1,22 +1,24 @@
-// Descriptors order threads: who reads from a pipe is ordered after who wrote into it. Every descriptor stands for
-// an object, and what is sent through one is released to its object, what is received acquired from it.
+// Descriptors order threads: who reads from a pipe is ordered after who wrote into it. Every descriptor
+// stands for an object, and what is sent through one is released to its object, what is received acquired
+// from it.
 //
-// Which object: what the kernel says is the same thing must be one object, or an edge is missing and a false report
-// follows; two things in one object hide races and invent none. So
+// Which object: what the kernel says is the same thing must be one object, or an edge is missing and a false
+// report follows; two things in one object hide races and invent none. So
 //   pipes, files     an object for each inode (hashed): both ends of a pipe, all openings of a file, FIFOs
 //   socketpair, eventfd, epoll, timerfd   one of their own, given when they are made and shared by dup
 //   signalfd         the signals that are read from it
 //   inotify          one for all, released to by everything that is done to files
 //   other sockets    one for all: who is at the other end is not known
 //   everything else  one for all: terminals, devices, what came from elsewhere and has no inode of its own
-// A descriptor is looked at (fstat) when it is first used, and the answer kept until it is closed, so it does not
-// matter who made it. What exists under a name in the file system is one more object, for open, stat, unlink and
-// the like.
+// A descriptor is looked at (fstat) when it is first used, and the answer kept until it is closed, so it does
+// not matter who made it. What exists under a name in the file system is one more object, for open, stat,
+// unlink and the like.
 //
-// Closing a descriptor that another thread uses, with nothing to order the two, is a race like any other: the number
-// may be somebody else's a moment later. A use is a read of a word that stands for the descriptor, closing it a write,
-// after which the word has no history: what is done under a number that has been closed is not compared with what
-// comes after. If a descriptor was closed and made again unseen, fstat's answer tells.
+// Closing a descriptor that another thread uses, with nothing to order the two, is a race like any other: the
+// number may be somebody else's a moment later. A use is a read of a word that stands for the descriptor,
+// closing it a write, after which the word has no history: what is done under a number that has been closed
+// is not compared with what comes after. If a descriptor was closed and made again unseen, fstat's answer
+// tells.
 //
 // Nothing here is held while the program blocks: a thread may be cancelled in any of these calls.
 #ifndef RB_RT_DESCRIPTORS_H
@@ -26,30 +28,31 @@
 
 enum {
     RB_FD_NONE,
-    RB_FD_NAMES,     // the file system
-    RB_FD_WATCHED,   // inotify, fanotify
-    RB_FD_SIGNALS,   // signalfd
+    RB_FD_NAMES,   // the file system
+    RB_FD_WATCHED, // inotify, fanotify
+    RB_FD_SIGNALS, // signalfd
     RB_FD_SOCKETS,
     RB_FD_OTHERS,
     RB_FD_IPC,       // System V
     RB_FD_EVERYBODY, // acquired by every receiver
     RB_FD_FIRST_OWN = 64,
-    RB_FD_OWN_COUNT = 1 << 14,
+    RB_FD_OWN_COUNT = 1 << 12,
     RB_FD_FIRST_INODE = RB_FD_FIRST_OWN + RB_FD_OWN_COUNT,
-    RB_FD_INODE_COUNT = 1 << 14,
+    RB_FD_INODE_COUNT = 1 << 12,
     RB_FD_COUNT = RB_FD_FIRST_INODE + RB_FD_INODE_COUNT
 };
 
 // All leave errno alone and do nothing with RB_FD_NONE; all but the first enter the guard themselves.
-RB_HIDDEN uint32_t rb_fd_object(int fd); // of an open descriptor; RB_FD_NONE if it is none, or the runtime is off
+RB_HIDDEN uint32_t
+rb_fd_object(int fd); // of an open descriptor; RB_FD_NONE if it is none, or the runtime is off
 RB_HIDDEN uint32_t rb_fd_inode(uint64_t device, uint64_t inode); // of a file
 RB_HIDDEN void rb_fd_release(uint32_t object);
 RB_HIDDEN void rb_fd_acquire(uint32_t object);
-// The end of what comes in: released by who closes the other end, acquired by who reads nothing any more. Apart from
-// the rest, or whoever receives something late would be ordered after a close that came meanwhile.
+// The end of what comes in: released by who closes the other end, acquired by who reads nothing any more.
+// Apart from the rest, or whoever receives something late would be ordered after a close that came meanwhile.
 RB_HIDDEN void rb_fd_release_end(uint32_t object);
 RB_HIDDEN void rb_fd_acquire_end(uint32_t object);
-RB_HIDDEN bool rb_fd_told(void); // errno, of a call that failed, is something the other end did
+RB_HIDDEN bool rb_fd_told(void);        // errno, of a call that failed, is something the other end did
 RB_HIDDEN void rb_fd_release_all(void); // every descriptor in use
 // What is released to the first reaches who acquires the second, too, from now on: epoll, splice.
 RB_HIDDEN void rb_fd_link(uint32_t from, uint32_t to);
@@ -61,8 +64,8 @@ RB_HIDDEN size_t rb_fd_use(int fd, uint32_t object);
 RB_HIDDEN size_t rb_fd_close(int fd);
 RB_HIDDEN bool rb_fd_of_word(uintptr_t address, int *fd);
 
-// A descriptor was made: what it is will be found out; has an object of its own, with another one perhaps (-1:
-// alone); is one more for the object.
+// A descriptor was made: what it is will be found out; has an object of its own, with another one perhaps
+// (-1: alone); is one more for the object.
 RB_HIDDEN void rb_fd_new(int fd);
 RB_HIDDEN void rb_fd_opened(int fd); // by a name
 RB_HIDDEN void rb_fd_new_own(int fd, int other);

@@ -274,6 +274,8 @@ static void depart(bool inside)
 #define RETURNED_void(call)     call
 #define RETURNED_bool(call)     const bool r = call
 #define RETURNED_unsigned(call) const unsigned r = call
+#define RETURNED_rb_omp_pointer(call) void *r = call
+#define RETURN_rb_omp_pointer return r
 #define RETURN_void
 #define RETURN_bool     return r
 #define RETURN_unsigned return r

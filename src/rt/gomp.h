@@ -16,6 +16,7 @@
 typedef void (*rb_omp_fn)(void *);
 typedef void (*rb_omp_copy)(void *, void *);
 typedef unsigned long long rb_omp_ull;
+typedef void *rb_omp_pointer;
 
 #if defined(RB_STATIC)
 #define ROW(ret, name, params) extern __attribute__((weak)) ret __real_##name params;

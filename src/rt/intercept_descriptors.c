@@ -1,6 +1,6 @@
 // Descriptors: what descriptors.def says, and the functions that are not like others. Blocking calls are made
-// outside the guard, with nothing held; which object a descriptor is, is asked before the call: afterwards it may
-// be closed, and its number somebody else's.
+// outside the guard, with nothing held; which object a descriptor is, is asked before the call: afterwards it
+// may be closed, and its number somebody else's.
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,8 +15,9 @@
 
 // A call that fails, or takes less, has at least been told to take all of it.
 #define TAKEN(n) ((n) < MOST_BYTES ? (n) : MOST_BYTES)
-#define READ_PIECES(from, count) \
-    rb_touch_pieces(from, (from) && (size_t)(count) <= MOST_PIECES ? (size_t)(count) : 0, MOST_BYTES, RB_HOW_READ, RB_PC)
+#define READ_PIECES(from, count)                                                                      \
+    rb_touch_pieces(from, (from) && (size_t)(count) <= MOST_PIECES ? (size_t)(count) : 0, MOST_BYTES, \
+                    RB_HOW_READ, RB_PC)
 #define WRITE_PIECES(to, count, r) \
     rb_touch_pieces(to, (size_t)(count), (r) > 0 ? (size_t)(r) : 0, RB_HOW_WRITE, RB_PC)
 
@@ -30,8 +31,10 @@ static void each_passed(const struct msghdr *m, void (*tell)(int fd))
 
     if (!m->msg_control)
         return;
+    const char *end = (const char *)m->msg_control + m->msg_controllen;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(of); c; c = CMSG_NXTHDR(of, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len < CMSG_LEN(0))
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len < CMSG_LEN(0) ||
+            c->cmsg_len > (size_t)(end - (const char *)c))
             continue;
         const int *fd = (const int *)(const void *)CMSG_DATA(c);
         for (size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(*fd); n; n--)
@@ -79,17 +82,17 @@ static void heard(uint32_t object, bool got, ssize_t r)
 
 // ---- the rows ------------------------------------------------------------------------------------------
 
-#define RB_SENDS(ret, name, params, args, fd, touches)    \
-    RB_INTERCEPT(ret, name, params)                       \
-    {                                                     \
-        const uint32_t object = rb_fd_object(fd);         \
-        USED(fd, object);                                 \
-        touches;                                          \
-        rb_fd_release(object);                            \
-        ret r = RB_REAL(name) args;                       \
-        if (RB_UNLIKELY(r < 0) && rb_fd_told())           \
-            rb_fd_acquire_end(object);                    \
-        return r;                                         \
+#define RB_SENDS(ret, name, params, args, fd, touches) \
+    RB_INTERCEPT(ret, name, params)                    \
+    {                                                  \
+        const uint32_t object = rb_fd_object(fd);      \
+        USED(fd, object);                              \
+        touches;                                       \
+        rb_fd_release(object);                         \
+        ret r = RB_REAL(name) args;                    \
+        if (RB_UNLIKELY(r < 0) && rb_fd_told())        \
+            rb_fd_acquire_end(object);                 \
+        return r;                                      \
     }
 #define RB_RECEIVES(ret, name, params, args, fd, got, touches) \
     RB_INTERCEPT(ret, name, params)                            \
@@ -123,7 +126,8 @@ static void heard(uint32_t object, bool got, ssize_t r)
         touches;                                        \
         return r;                                       \
     }
-#define SEEN(stat)  rb_fd_acquire(r == 0 && rb_process.on ? rb_fd_inode((stat)->st_dev, (stat)->st_ino) : RB_FD_NONE)
+#define SEEN(stat) \
+    rb_fd_acquire(r == 0 && rb_process.on ? rb_fd_inode((stat)->st_dev, (stat)->st_ino) : RB_FD_NONE)
 #define FILE_SYSTEM (RB_LIKELY(rb_process.on) ? RB_FD_NAMES : RB_FD_NONE)
 #define RB_ODD(ret, name, params)
 #include "rt/descriptors.def"
@@ -150,15 +154,15 @@ RB_INTERCEPT(ssize_t, read, (int fd, void *to, size_t n))
 }
 
 // From one descriptor to another: what comes in meanwhile may be out before the call is over.
-#define RB_CARRIES(name, params, args)                                     \
-    RB_INTERCEPT(ssize_t, name, params)                                    \
-    {                                                                      \
+#define RB_CARRIES(name, params, args)                                       \
+    RB_INTERCEPT(ssize_t, name, params)                                      \
+    {                                                                        \
         const uint32_t source = rb_fd_object(from), sink = rb_fd_object(to); \
-        rb_fd_link(source, sink);                                          \
-        rb_fd_release(sink);                                               \
-        const ssize_t r = RB_REAL(name) args;                              \
-        heard(source, r >= 0, r);                                          \
-        return r;                                                          \
+        rb_fd_link(source, sink);                                            \
+        rb_fd_release(sink);                                                 \
+        const ssize_t r = RB_REAL(name) args;                                \
+        heard(source, r >= 0, r);                                            \
+        return r;                                                            \
     }
 RB_CARRIES(sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n))
 RB_CARRIES(sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n))
@@ -262,10 +266,12 @@ static void polled(const struct pollfd *of, nfds_t n, int ready)
         polled(of, n, r);                 \
         return r;                         \
     }
-RB_POLLS(poll, (struct pollfd *of, nfds_t n, int ms), (of, n, ms))
-RB_POLLS(__poll_chk, (struct pollfd *of, nfds_t n, int ms, size_t room), (of, n, ms, room))
-RB_POLLS(ppoll, (struct pollfd *of, nfds_t n, const struct timespec *t, const sigset_t *set), (of, n, t, set))
-RB_POLLS(__ppoll_chk, (struct pollfd *of, nfds_t n, const struct timespec *t, const sigset_t *set, size_t room),
+RB_POLLS(poll, (struct pollfd * of, nfds_t n, int ms), (of, n, ms))
+RB_POLLS(__poll_chk, (struct pollfd * of, nfds_t n, int ms, size_t room), (of, n, ms, room))
+RB_POLLS(ppoll, (struct pollfd * of, nfds_t n, const struct timespec *t, const sigset_t *set),
+         (of, n, t, set))
+RB_POLLS(__ppoll_chk,
+         (struct pollfd * of, nfds_t n, const struct timespec *t, const sigset_t *set, size_t room),
          (of, n, t, set, room))
 
 // A set may be longer than fd_set: programs with many descriptors allocate their own.
@@ -297,7 +303,8 @@ static void selected(const fd_set *set, int n)
         return r;                         \
     }
 RB_SELECTS(select, (int n, fd_set *in, fd_set *out, fd_set *odd, struct timeval *t), (n, in, out, odd, t))
-RB_SELECTS(pselect, (int n, fd_set *in, fd_set *out, fd_set *odd, const struct timespec *t, const sigset_t *set),
+RB_SELECTS(pselect,
+           (int n, fd_set *in, fd_set *out, fd_set *odd, const struct timespec *t, const sigset_t *set),
            (n, in, out, odd, t, set))
 
 // ---- System V ------------------------------------------------------------------------------------------
@@ -403,25 +410,25 @@ static bool is_lock(int what)
     return what == F_SETLK || what == F_SETLKW || what == F_OFD_SETLK || what == F_OFD_SETLKW;
 }
 
-#define RB_CONTROLS(name)                                                                      \
-    RB_INTERCEPT(int, name, (int fd, int what, ...))                                           \
-    {                                                                                          \
-        va_list list;                                                                          \
-        va_start(list, what);                                                                  \
-        void *argument = va_arg(list, void *);                                                 \
-        va_end(list);                                                                          \
-        const bool lock = is_lock(what) && argument;                                           \
-        const bool unlock = lock && ((struct flock *)argument)->l_type == F_UNLCK;             \
-        const bool copy = what == F_DUPFD || what == F_DUPFD_CLOEXEC;                          \
-        const uint32_t object = lock || copy ? rb_fd_object(fd) : RB_FD_NONE;                  \
-        if (unlock)                                                                            \
-            rb_fd_release(object);                                                             \
-        const int r = RB_REAL(name)(fd, what, argument);                                       \
-        if (copy)                                                                              \
-            rb_fd_new_as(r, object);                                                           \
-        if (lock && r == 0)                                                                    \
-            rb_fd_acquire_end(object);                                                             \
-        return r;                                                                              \
+#define RB_CONTROLS(name)                                                          \
+    RB_INTERCEPT(int, name, (int fd, int what, ...))                               \
+    {                                                                              \
+        va_list list;                                                              \
+        va_start(list, what);                                                      \
+        void *argument = va_arg(list, void *);                                     \
+        va_end(list);                                                              \
+        const bool lock = is_lock(what) && argument;                               \
+        const bool unlock = lock && ((struct flock *)argument)->l_type == F_UNLCK; \
+        const bool copy = what == F_DUPFD || what == F_DUPFD_CLOEXEC;              \
+        const uint32_t object = lock || copy ? rb_fd_object(fd) : RB_FD_NONE;      \
+        if (unlock)                                                                \
+            rb_fd_release(object);                                                 \
+        const int r = RB_REAL(name)(fd, what, argument);                           \
+        if (copy)                                                                  \
+            rb_fd_new_as(r, object);                                               \
+        if (lock && r == 0)                                                        \
+            rb_fd_acquire_end(object);                                             \
+        return r;                                                                  \
     }
 RB_CONTROLS(fcntl)
 RB_CONTROLS(fcntl64)
@@ -438,16 +445,16 @@ RB_INTERCEPT(int, flock, (int fd, int what))
     return r;
 }
 
-#define RB_LOCKS_FILE(name, offset)                         \
-    RB_INTERCEPT(int, name, (int fd, int what, offset n))   \
-    {                                                       \
-        const uint32_t object = rb_fd_object(fd);           \
-        if (what == F_ULOCK)                                \
-            rb_fd_release(object);                          \
-        const int r = RB_REAL(name)(fd, what, n);           \
-        if (r == 0)                                         \
-            rb_fd_acquire_end(object);                          \
-        return r;                                           \
+#define RB_LOCKS_FILE(name, offset)                       \
+    RB_INTERCEPT(int, name, (int fd, int what, offset n)) \
+    {                                                     \
+        const uint32_t object = rb_fd_object(fd);         \
+        if (what == F_ULOCK)                              \
+            rb_fd_release(object);                        \
+        const int r = RB_REAL(name)(fd, what, n);         \
+        if (r == 0)                                       \
+            rb_fd_acquire_end(object);                    \
+        return r;                                         \
     }
 RB_LOCKS_FILE(lockf, off_t)
 RB_LOCKS_FILE(lockf64, off64_t)
@@ -508,18 +515,18 @@ static int opened(int r)
         opening(flags);                     \
         return opened(RB_REAL(name) args);  \
     }
-#define RB_OPENS_WITH_MODE(name, params, args)                                    \
-    RB_INTERCEPT(int, name, params)                                               \
-    {                                                                             \
-        mode_t mode = 0;                                                          \
-        if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) {                \
-            va_list list;                                                         \
-            va_start(list, flags);                                                \
-            mode = va_arg(list, mode_t);                                          \
-            va_end(list);                                                         \
-        }                                                                         \
-        opening(flags);                                                           \
-        return opened(RB_REAL(name) args);                                        \
+#define RB_OPENS_WITH_MODE(name, params, args)                     \
+    RB_INTERCEPT(int, name, params)                                \
+    {                                                              \
+        mode_t mode = 0;                                           \
+        if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) { \
+            va_list list;                                          \
+            va_start(list, flags);                                 \
+            mode = va_arg(list, mode_t);                           \
+            va_end(list);                                          \
+        }                                                          \
+        opening(flags);                                            \
+        return opened(RB_REAL(name) args);                         \
     }
 RB_OPENS_WITH_MODE(open, (const char *path, int flags, ...), (path, flags, mode))
 RB_OPENS_WITH_MODE(open64, (const char *path, int flags, ...), (path, flags, mode))

@@ -1,8 +1,9 @@
-// Memory and strings: what memory.def says, and the functions that are needed before the real ones can be looked
-// up. gcc and clang before 19 call memcpy, memmove and memset by their own names, clang 19 has hooks for them.
+// Memory and strings: what memory.def says, and the functions that are needed before the real ones can be
+// looked up. gcc and clang before 19 call memcpy, memmove and memset by their own names, clang 19 has hooks
+// for them.
 //
-// The runtime's own files may call these too, inside the guard or before the start: the touches find that out and
-// pass over.
+// The runtime's own files may call these too, inside the guard or before the start: the touches find that out
+// and pass over.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@
 #include "rt/intercept.h"
 
 // ---- before the start ----------------------------------------------------------------------------------
-// Looking a function up may itself need these: until it is found, loops that the compiler cannot take for calls.
+// Looking a function up may itself need these: until it is found, loops that the compiler cannot take for
+// calls.
 
 #if !defined(RB_STATIC)
 #define REAL_OR(name, simple) \
@@ -70,7 +72,8 @@ static size_t simple_length(const char *s)
 
 static int simple_compare_text(const char *a, const char *b)
 {
-    const volatile unsigned char *p = (const volatile unsigned char *)a, *q = (const volatile unsigned char *)b;
+    const volatile unsigned char *p = (const volatile unsigned char *)a,
+                                 *q = (const volatile unsigned char *)b;
 
     while (*p && *p == *q)
         p++, q++;
@@ -190,7 +193,8 @@ RB_MAKES_TEXT(__sprintf_chk, (char *to, int flag, size_t room, const char *forma
 RB_MAKES_TEXT(asprintf, (char **to, const char *format, ...), vasprintf, (to, format, list),
               (WRITE(to, r < 0 ? 0 : sizeof(*to)), WRITE(r < 0 ? NULL : *to, r + 1)))
 RB_MAKES_TEXT(__asprintf_chk, (char **to, int flag, const char *format, ...), __vasprintf_chk,
-              (to, flag, format, list), (WRITE(to, r < 0 ? 0 : sizeof(*to)), WRITE(r < 0 ? NULL : *to, r + 1)))
+              (to, flag, format, list),
+              (WRITE(to, r < 0 ? 0 : sizeof(*to)), WRITE(r < 0 ? NULL : *to, r + 1)))
 
 // ---- the rows ------------------------------------------------------------------------------------------
 

@@ -94,6 +94,49 @@ RB_INTERCEPT(int, thrd_create, (thrd_t * thread, thrd_start_t start, void *argum
     return r == 0 ? thrd_success : r == ENOMEM || r == EAGAIN ? thrd_nomem : thrd_error;
 }
 
+// ---- joining -------------------------------------------------------------------------------------------
+
+static struct rb_self *before_join(pthread_t handle)
+{
+    struct rb_self *me = rb_enter(), *t = NULL;
+
+    if (me) {
+        t = rb_thread_joining(handle);
+        rb_leave(me);
+    }
+    return t;
+}
+
+static void after_join(struct rb_self *t, pthread_t handle, bool done)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        if (done)
+            rb_thread_joined(me, t, handle);
+        else if (t)
+            rb_thread_not_joined(t);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+#define RB_JOIN_BY(name, params, args, success)   \
+    RB_INTERCEPT(int, name, params)               \
+    {                                             \
+        struct rb_self *joined = before_join(t);  \
+        const int r = RB_REAL(name) args;         \
+        after_join(joined, t, r == success);      \
+        return r;                                 \
+    }
+RB_JOIN_BY(pthread_join, (pthread_t t, void **result), (t, result), 0)
+RB_JOIN_BY(pthread_tryjoin_np, (pthread_t t, void **result), (t, result), 0)
+RB_JOIN_BY(pthread_timedjoin_np, (pthread_t t, void **result, const struct timespec *w), (t, result, w), 0)
+RB_JOIN_BY(pthread_clockjoin_np, (pthread_t t, void **result, clockid_t c, const struct timespec *w),
+           (t, result, c, w), 0)
+RB_JOIN_BY(thrd_join, (thrd_t t, int *result), (t, result), thrd_success)
+
 // ---- conditions ----------------------------------------------------------------------------------------
 // A wait unlocks the mutex and locks it again, also when the thread is cancelled in it. The condition itself
 // orders nothing: a wake-up may be spurious.

@@ -53,7 +53,7 @@ static uint32_t object_of(FILE *f)
     {                                                      \
         const uint32_t object = object_of(stream);         \
         ret r = RB_REAL(name) args;                        \
-        rb_fd_acquire_end(object);                             \
+        rb_fd_acquire_end(object);                         \
         touches;                                           \
         return r;                                          \
     }
@@ -84,7 +84,7 @@ static uint32_t object_of(FILE *f)
         va_start(list, format);                            \
         const int r = RB_REAL(partner) args;               \
         va_end(list);                                      \
-        rb_fd_acquire_end(object);                             \
+        rb_fd_acquire_end(object);                         \
         return r;                                          \
     }
 RB_PRINTS_LIST(fprintf, (FILE * f, const char *format, ...), object_of(f), vfprintf, (f, format, list))

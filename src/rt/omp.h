@@ -61,6 +61,7 @@ struct rb_omp_task {
     uint32_t loops; // doacross loops so far
     uint32_t dims;  // of the last one
     uint32_t groups_lost;
+    int inside; // rb_gomp_inside while its thread does something else (ompt.c)
     bool explicit, ended, waits_for_all, lossy, all_used, own_team;
     char begun, children, all;
 };

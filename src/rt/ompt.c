@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "rt/gomp.h"
 #include "rt/history.h"
 #include "rt/omp.h"
 #include "rt/sync.h"
@@ -162,7 +163,10 @@ static void complete(struct rb_self *me, ompt_data_t *data, const struct rb_omp_
 static void on_prior(struct rb_self *me, ompt_data_t *data, int status, const struct rb_omp_task *next)
 {
     struct rb_omp_task *prior = task_of(data);
+    const bool leaves = status <= ompt_task_detach || status == ompt_task_switch;
 
+    if (leaves && prior && prior != &rb_omp_lost)
+        prior->inside = rb_gomp_call();
     if (!prior || (!prior->explicit && prior != &rb_omp_lost))
         return;
     switch (status) {
@@ -199,6 +203,8 @@ static void on_next(struct rb_self *me, struct rb_omp_task *next)
     size_t bytes = 0;
 
     rb_omp_current = next;
+    if (next)
+        rb_gomp_resume(next->inside);
     if (!next || (!next->explicit && next != &rb_omp_lost))
         return;
     rb_omp_task_begin(me, next);

@@ -69,7 +69,7 @@ struct rb_self {
 
     pthread_t handle;
     size_t stack_bytes; // as asked for at creation; 0: not known
-    bool handle_known, detached, joined, finished;
+    bool handle_known, detached, claimed, joined, finished;
     uint8_t refs; // under the lock of thread.c
     uint8_t state;
     struct rb_self *next; // of all, or of the free ones

@@ -348,7 +348,30 @@ static void at_thread_end(void *laps)
     rb_thread_end(me);
 }
 
-// Of several threads that had this handle, the one that ended first is the one that was joined.
+// A handle is used again once its thread has really been joined, which we hear of later: who is to be joined is
+// looked up before. Nobody else may join it then, so the state stays.
+struct rb_self *rb_thread_joining(pthread_t handle)
+{
+    struct rb_self *t;
+
+    rb_spin_lock(&lock);
+    for (t = handles[((uintptr_t)handle >> 6) % HANDLES]; t; t = t->by_handle)
+        if (t->handle == handle && !t->claimed && !t->joined && !t->detached)
+            break;
+    if (t)
+        t->claimed = true;
+    rb_spin_unlock(&lock);
+    return t;
+}
+
+void rb_thread_not_joined(struct rb_self *t)
+{
+    rb_spin_lock(&lock);
+    t->claimed = false;
+    rb_spin_unlock(&lock);
+}
+
+// For a thread that was not known when its join began: of several that had this handle, the one that ended first.
 static struct rb_self *find_ended(pthread_t handle)
 {
     struct rb_self *found = NULL;
@@ -359,11 +382,12 @@ static struct rb_self *find_ended(pthread_t handle)
     return found;
 }
 
-void rb_thread_joined(struct rb_self *me, pthread_t handle)
+void rb_thread_joined(struct rb_self *me, struct rb_self *t, pthread_t handle)
 {
     rb_spin_lock(&lock);
-    struct rb_self *t = find_ended(handle);
-    if (!t) { // ended without its destructor, or never seen: what it did is not known to be over
+    if (!t)
+        t = find_ended(handle);
+    if (!t || !t->finished) { // ended without its destructor, or never seen: what it did is not known to be over
         rb_spin_unlock(&lock);
         rb_lost_edge(me);
         return;
@@ -381,8 +405,8 @@ void rb_thread_detached(struct rb_self *me, pthread_t handle)
     struct rb_self *found = NULL;
 
     rb_spin_lock(&lock);
-    for (struct rb_self *t = handles[((uintptr_t)handle >> 6) % HANDLES]; t; t = t->by_handle)
-        if (t->handle == handle && !t->joined && !t->detached)
+    for (struct rb_self *t = handles[((uintptr_t)handle >> 6) % HANDLES]; t && !found; t = t->by_handle)
+        if (t->handle == handle && !t->claimed && !t->joined && !t->detached)
             found = t;
     if (found) {
         found->detached = true;

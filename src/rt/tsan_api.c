@@ -3,7 +3,8 @@
 // calls in tsan_syscalls.c.
 //
 // Left out, because they belong to other tools or to TSan's own allocator and symbolizer: __sanitizer_cov_*,
-// __sanitizer_weak_hook_*, __sanitizer_symbolize_*, __sanitizer_get_*allocated*, __sanitizer_*_hook and the like.
+// __sanitizer_weak_hook_*, __sanitizer_symbolize_*, __sanitizer_get_*allocated*, __sanitizer_*_hook and the
+// like.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@
 #include "rt/sync.h"
 #include "rt/tool.h"
 
-// ---- functions of TSan's tests -------------------------------------------------------------------------------
+// ---- functions of TSan's tests
+// -------------------------------------------------------------------------------
 
 // A barrier that no detector sees: two words, the parties and how many have ever arrived.
 struct barrier {
@@ -58,9 +60,9 @@ RB_EXPORT uintptr_t __tsan_testonly_shadow_stack_current_size(void)
     return n;
 }
 
-// ---- objects of libraries that are not instrumented -----------------------------------------------------------
-// A library says itself when one of its objects is read or changed. What it calls the objects is kept to be told
-// apart, and does not show in reports.
+// ---- objects of libraries that are not instrumented
+// ----------------------------------------------------------- A library says itself when one of its objects
+// is read or changed. What it calls the objects is kept to be told apart, and does not show in reports.
 
 #define TAGS 128u
 static uint32_t tags = 1;
@@ -100,39 +102,41 @@ RB_EXPORT void __tsan_external_write(void *address, void *caller, void *tag)
     rb_access(address, 1, RB_HOW_WRITE, RB_PC);
 }
 
-// ---- unaligned accesses: made here -----------------------------------------------------------------------------
+// ---- unaligned accesses: made here
+// -----------------------------------------------------------------------------
 
-#define RB_UNALIGNED(bits)                                                                                    \
-    RB_EXPORT uint##bits##_t __sanitizer_unaligned_load##bits(const void *from);                              \
-    RB_EXPORT uint##bits##_t __sanitizer_unaligned_load##bits(const void *from)                               \
-    {                                                                                                         \
-        uint##bits##_t value;                                                                                 \
-        rb_access(from, sizeof(value), RB_HOW_READ, RB_PC);                                                   \
-        __builtin_memcpy(&value, from, sizeof(value));                                                        \
-        return value;                                                                                         \
-    }                                                                                                         \
-    RB_EXPORT void __sanitizer_unaligned_store##bits(void *to, uint##bits##_t value);                         \
-    RB_EXPORT void __sanitizer_unaligned_store##bits(void *to, uint##bits##_t value)                          \
-    {                                                                                                         \
-        rb_access(to, sizeof(value), RB_HOW_WRITE, RB_PC);                                                    \
-        __builtin_memcpy(to, &value, sizeof(value));                                                          \
+#define RB_UNALIGNED(bits)                                                          \
+    RB_WEAK uint##bits##_t __sanitizer_unaligned_load##bits(const void *from);      \
+    RB_WEAK uint##bits##_t __sanitizer_unaligned_load##bits(const void *from)       \
+    {                                                                               \
+        uint##bits##_t value;                                                       \
+        rb_access(from, sizeof(value), RB_HOW_READ, RB_PC);                         \
+        __builtin_memcpy(&value, from, sizeof(value));                              \
+        return value;                                                               \
+    }                                                                               \
+    RB_WEAK void __sanitizer_unaligned_store##bits(void *to, uint##bits##_t value); \
+    RB_WEAK void __sanitizer_unaligned_store##bits(void *to, uint##bits##_t value)  \
+    {                                                                               \
+        rb_access(to, sizeof(value), RB_HOW_WRITE, RB_PC);                          \
+        __builtin_memcpy(to, &value, sizeof(value));                                \
     }
 RB_UNALIGNED(16)
 RB_UNALIGNED(32)
 RB_UNALIGNED(64)
 
-// ---- older annotations ------------------------------------------------------------------------------------------
+// ---- older annotations
+// ------------------------------------------------------------------------------------------
 
-#define RB_ORDERS(name, params, verb, object)    \
-    RB_EXPORT void name params;                  \
-    RB_EXPORT void name params                   \
-    {                                            \
-        struct rb_self *me = rb_enter();         \
-        (void)file, (void)line;                  \
-        if (!me)                                 \
-            return;                              \
-        verb(me, (uintptr_t)object);             \
-        rb_leave(me);                            \
+#define RB_ORDERS(name, params, verb, object) \
+    RB_EXPORT void name params;               \
+    RB_EXPORT void name params                \
+    {                                         \
+        struct rb_self *me = rb_enter();      \
+        (void)file, (void)line;               \
+        if (!me)                              \
+            return;                           \
+        verb(me, (uintptr_t)object);          \
+        rb_leave(me);                         \
     }
 #define PLACE const char *file, int line
 RB_ORDERS(WTFAnnotateHappensBefore, (PLACE, uintptr_t a), rb_on_release, a)
@@ -143,13 +147,13 @@ RB_ORDERS(AnnotateCondVarWait, (PLACE, uintptr_t c, uintptr_t lock), ((void)lock
 RB_ORDERS(AnnotatePCQPut, (PLACE, uintptr_t queue), rb_on_release, queue)
 RB_ORDERS(AnnotatePCQGet, (PLACE, uintptr_t queue), rb_on_acquire, queue)
 
-// These say nothing about order, or ask for what a detector of another kind does: TSan takes them and does nothing,
-// and so do we. Further arguments are the caller's affair.
-#define RB_TAKEN(name)                             \
-    RB_EXPORT void name(PLACE);                    \
-    RB_EXPORT void name(PLACE)                     \
-    {                                              \
-        (void)file, (void)line;                    \
+// These say nothing about order, or ask for what a detector of another kind does: TSan takes them and does
+// nothing, and so do we. Further arguments are the caller's affair.
+#define RB_TAKEN(name)          \
+    RB_EXPORT void name(PLACE); \
+    RB_EXPORT void name(PLACE)  \
+    {                           \
+        (void)file, (void)line; \
     }
 RB_TAKEN(AnnotatePCQCreate)
 RB_TAKEN(AnnotatePCQDestroy)
@@ -194,7 +198,8 @@ RB_EXPORT void __tsan_on_thread_idle(void)
 {
 }
 
-// ---- the program's part in start and end -------------------------------------------------------------------------
+// ---- the program's part in start and end
+// -------------------------------------------------------------------------
 
 extern void __tsan_on_initialize(void) __attribute__((weak));
 
@@ -206,30 +211,31 @@ static __attribute__((constructor(102))) void on_initialize(void)
 
 void (*rb_death_callback)(void);
 
-RB_EXPORT void __sanitizer_set_death_callback(void (*callback)(void));
-RB_EXPORT void __sanitizer_set_death_callback(void (*callback)(void))
+RB_WEAK void __sanitizer_set_death_callback(void (*callback)(void));
+RB_WEAK void __sanitizer_set_death_callback(void (*callback)(void))
 {
     rb_death_callback = callback;
 }
 
 // For programs that have a crash reporter of their own: who may report, of all that crash at once.
-RB_EXPORT int __sanitizer_acquire_crash_state(void);
-RB_EXPORT int __sanitizer_acquire_crash_state(void)
+RB_WEAK int __sanitizer_acquire_crash_state(void);
+RB_WEAK int __sanitizer_acquire_crash_state(void)
 {
     static bool taken;
 
     return !__atomic_exchange_n(&taken, true, __ATOMIC_RELAXED);
 }
 
-// A program that locks itself in afterwards gets its reports unsymbolized if it locks out the tool: nothing can be
-// done for that now.
-RB_EXPORT void __sanitizer_sandbox_on_notify(void *arguments);
-RB_EXPORT void __sanitizer_sandbox_on_notify(void *arguments)
+// A program that locks itself in afterwards gets its reports unsymbolized if it locks out the tool: nothing
+// can be done for that now.
+RB_WEAK void __sanitizer_sandbox_on_notify(void *arguments);
+RB_WEAK void __sanitizer_sandbox_on_notify(void *arguments)
 {
     (void)arguments;
 }
 
-// ---- where reports go ---------------------------------------------------------------------------------------------
+// ---- where reports go
+// ---------------------------------------------------------------------------------------------
 
 static bool is(const char *a, const char *b)
 {
@@ -238,8 +244,8 @@ static bool is(const char *a, const char *b)
     return *a == *b;
 }
 
-RB_EXPORT void __sanitizer_set_report_path(const char *path);
-RB_EXPORT void __sanitizer_set_report_path(const char *path)
+RB_WEAK void __sanitizer_set_report_path(const char *path);
+RB_WEAK void __sanitizer_set_report_path(const char *path)
 {
     const bool named = path && !is(path, "stderr") && !is(path, "stdout");
     size_t i = 0;
@@ -250,15 +256,15 @@ RB_EXPORT void __sanitizer_set_report_path(const char *path)
     rb_options.log_path[i] = 0;
 }
 
-RB_EXPORT void __sanitizer_set_report_fd(void *fd);
-RB_EXPORT void __sanitizer_set_report_fd(void *fd)
+RB_WEAK void __sanitizer_set_report_fd(void *fd);
+RB_WEAK void __sanitizer_set_report_fd(void *fd)
 {
     rb_report_fd = (int)(intptr_t)fd;
     rb_options.log_path[0] = 0;
 }
 
-RB_EXPORT const char *__sanitizer_get_report_path(void);
-RB_EXPORT const char *__sanitizer_get_report_path(void)
+RB_WEAK const char *__sanitizer_get_report_path(void);
+RB_WEAK const char *__sanitizer_get_report_path(void)
 {
     return rb_options.log_path[0] ? rb_options.log_path : rb_report_fd == 1 ? "stdout" : "stderr";
 }

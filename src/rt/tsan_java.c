@@ -1,8 +1,8 @@
-// Java by the names TSan has for it: a virtual machine tells of its heap, its moves, its locks. All but the moves
-// come from the thread they are about; moves come while all threads stand still.
+// Java by the names TSan has for it: a virtual machine tells of its heap, its moves, its locks. All but the
+// moves come from the thread they are about; moves come while all threads stand still.
 //
-// Where objects begin is kept in a table of one word for each 8 bytes of the heap, which is mapped without being
-// reserved: only what is used takes memory.
+// Where objects begin is kept in a table of one word for each 8 bytes of the heap, which is mapped without
+// being reserved: only what is used takes memory.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,15 +18,15 @@ static uintptr_t heap, heap_end;
 static uint32_t *sizes; // of the object that begins at a unit, in units; 0: none does
 
 // One function a row: what it takes, what it does for the thread `me`.
-#define RB_JAVA(name, params, does)         \
+#define RB_JAVA(name, params, does)           \
     RB_EXPORT void __tsan_java_##name params; \
     RB_EXPORT void __tsan_java_##name params  \
-    {                                       \
-        struct rb_self *me = rb_enter();    \
-        if (!me)                            \
-            return;                         \
-        does;                               \
-        rb_leave(me);                       \
+    {                                         \
+        struct rb_self *me = rb_enter();      \
+        if (!me)                              \
+            return;                           \
+        does;                                 \
+        rb_leave(me);                         \
     }
 
 static bool in_heap(uintptr_t address, size_t size)
@@ -108,8 +108,9 @@ RB_EXPORT int __tsan_java_fini(void)
     return rb_finish(0);
 }
 
-// ---- locks ---------------------------------------------------------------------------------------------------
-// They may be locked several times; how often is counted where barriers count who has arrived.
+// ---- locks
+// --------------------------------------------------------------------------------------------------- They
+// may be locked several times; how often is counted where barriers count who has arrived.
 
 static void lock(struct rb_self *me, uintptr_t mutex, int times)
 {

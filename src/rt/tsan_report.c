@@ -1,5 +1,5 @@
-// What a program can ask about a report and about memory, by the names TSan has for it. All of it is looked up
-// when it is asked for.
+// What a program can ask about a report and about memory, by the names TSan has for it. All of it is looked
+// up when it is asked for.
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -196,8 +196,8 @@ RB_EXPORT int __tsan_get_alloc_stack(uintptr_t address, void **trace, size_t roo
     return (int)n;
 }
 
-RB_EXPORT int __sanitizer_get_module_and_offset_for_pc(void *pc, char *path, size_t room, void **offset);
-RB_EXPORT int __sanitizer_get_module_and_offset_for_pc(void *pc, char *path, size_t room, void **offset)
+RB_WEAK int __sanitizer_get_module_and_offset_for_pc(void *pc, char *path, size_t room, void **offset);
+RB_WEAK int __sanitizer_get_module_and_offset_for_pc(void *pc, char *path, size_t room, void **offset)
 {
     struct rb_module m;
     size_t i = 0;
@@ -362,10 +362,11 @@ RB_EXPORT int __tsan_get_report_thread(void *report, unsigned long i, int *threa
     return 1;
 }
 
-// ---- a stack on request --------------------------------------------------------------------------------------
+// ---- a stack on request
+// --------------------------------------------------------------------------------------
 
-RB_EXPORT void __sanitizer_print_stack_trace(void);
-RB_EXPORT void __sanitizer_print_stack_trace(void)
+RB_WEAK void __sanitizer_print_stack_trace(void);
+RB_WEAK void __sanitizer_print_stack_trace(void)
 {
     struct rb_self *me = rb_enter();
     uintptr_t pcs[FRAMES];

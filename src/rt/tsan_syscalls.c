@@ -1,5 +1,5 @@
-// Hooks around system calls that a program makes without libc (tsan_syscalls.def). Of the arguments only those that
-// say which descriptor are looked at; what a call reads or writes is not checked.
+// Hooks around system calls that a program makes without libc (tsan_syscalls.def). Of the arguments only
+// those that say which descriptor are looked at; what a call reads or writes is not checked.
 #include "rt/descriptors.h"
 #include "rt/init.h"
 #include "rt/signals.h"
@@ -25,38 +25,38 @@ static void carrying(int from, int to)
 #define SAYING(fd)         rb_fd_release(rb_fd_object((int)(fd)))
 #define HEARD(fd)          (r >= 0 ? rb_fd_acquire_end(rb_fd_object((int)(fd))) : NOTHING)
 #define CARRYING(from, to) carrying((int)(from), (int)(to))
-#define MADE_PAIR(at, one, two)                \
-    do {                                       \
-        const int *pair = (const int *)(at);   \
-        if (r == 0) {                          \
-            one;                               \
-            two;                               \
-        }                                      \
+#define MADE_PAIR(at, one, two)              \
+    do {                                     \
+        const int *pair = (const int *)(at); \
+        if (r == 0) {                        \
+            one;                             \
+            two;                             \
+        }                                    \
     } while (0)
 
 // Arguments are words, and a call with fewer of them leaves the others alone.
-#define RB_SYSCALL(name, before, after)                                                                       \
-    RB_EXPORT void __sanitizer_syscall_pre_impl_##name(long a, long b, long c, long d);                       \
-    RB_EXPORT void __sanitizer_syscall_pre_impl_##name(long a, long b, long c, long d)                        \
-    {                                                                                                         \
-        (void)a, (void)b, (void)c, (void)d;                                                                   \
-        if (rb_process.on)                                                                                    \
-            before;                                                                                           \
-    }                                                                                                         \
-    RB_EXPORT void __sanitizer_syscall_post_impl_##name(long r, long a, long b, long c, long d);              \
-    RB_EXPORT void __sanitizer_syscall_post_impl_##name(long r, long a, long b, long c, long d)               \
-    {                                                                                                         \
-        (void)r, (void)a, (void)b, (void)c, (void)d;                                                          \
-        if (rb_process.on)                                                                                    \
-            after;                                                                                            \
+#define RB_SYSCALL(name, before, after)                                                        \
+    RB_WEAK void __sanitizer_syscall_pre_impl_##name(long a, long b, long c, long d);          \
+    RB_WEAK void __sanitizer_syscall_pre_impl_##name(long a, long b, long c, long d)           \
+    {                                                                                          \
+        (void)a, (void)b, (void)c, (void)d;                                                    \
+        if (rb_process.on)                                                                     \
+            before;                                                                            \
+    }                                                                                          \
+    RB_WEAK void __sanitizer_syscall_post_impl_##name(long r, long a, long b, long c, long d); \
+    RB_WEAK void __sanitizer_syscall_post_impl_##name(long r, long a, long b, long c, long d)  \
+    {                                                                                          \
+        (void)r, (void)a, (void)b, (void)c, (void)d;                                           \
+        if (rb_process.on)                                                                     \
+            after;                                                                             \
     }
-#define RB_SYSCALL_TAKEN(name)                                \
-    RB_EXPORT void __sanitizer_syscall_pre_impl_##name(void); \
-    RB_EXPORT void __sanitizer_syscall_pre_impl_##name(void)  \
-    {                                                         \
-    }                                                         \
-    RB_EXPORT void __sanitizer_syscall_post_impl_##name(void); \
-    RB_EXPORT void __sanitizer_syscall_post_impl_##name(void) \
-    {                                                         \
+#define RB_SYSCALL_TAKEN(name)                               \
+    RB_WEAK void __sanitizer_syscall_pre_impl_##name(void);  \
+    RB_WEAK void __sanitizer_syscall_pre_impl_##name(void)   \
+    {                                                        \
+    }                                                        \
+    RB_WEAK void __sanitizer_syscall_post_impl_##name(void); \
+    RB_WEAK void __sanitizer_syscall_post_impl_##name(void)  \
+    {                                                        \
     }
 #include "rt/tsan_syscalls.def"

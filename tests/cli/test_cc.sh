@@ -28,7 +28,7 @@ export PATH=$work/tools:$PATH
 
 gcc_compile='-fsanitize=thread -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove'
 runtime="-Xlinker --whole-archive -Xlinker $lib/librailbird_rt.a -Xlinker --no-whole-archive -Xlinker --dynamic-list=$lib/railbird_rt.syms -lpthread -ldl"
-runtime_static="-Xlinker --whole-archive -Xlinker $lib/librailbird_rt_static.a -Xlinker --no-whole-archive -Wl,@$lib/railbird_rt.wrap -lpthread -ldl"
+runtime_static="-Xlinker --whole-archive -Xlinker $lib/librailbird_rt_static.a -Xlinker --no-whole-archive -Xlinker --eh-frame-hdr -Wl,@$lib/railbird_rt.wrap -lpthread -ldl"
 specs="-specs=$lib/railbird/gcc.specs"
 clang_both='-fsanitize=thread -fno-sanitize-link-runtime'
 

@@ -74,6 +74,7 @@ int main(int count, char **words)
 {
     static long mine[16];
 
+    rb_escape(&x); // else writes that nobody reads would go
     if (count < 2 || !strcmp(words[1], "once"))
         return rb_both(once_first, once_second);
     own(mine, ALONE);
