@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define EXCLUSIVE 1024u // threads that have numbers of their own
+
 static bool more(void *array, uint64_t *room, uint64_t needed, size_t size)
 {
     uint64_t n = *room ? *room : 64;
@@ -52,29 +54,59 @@ uint32_t rb_out_thread(struct rb_out *o, uint32_t id)
     return t;
 }
 
-// The thread's number in the trace. More than a trace holds share: a number whose thread has ended goes on as
-// another, which orders the two. That may hide a race and invents none.
-static uint32_t number_of(struct rb_out *o, uint32_t t)
+static void add_idle(struct rb_out *o, struct rb_out_idles *list, uint32_t n)
+{
+    if (!more(&list->entry, &list->room, list->count + 1, sizeof(*list->entry)))
+        o->out_of_memory = true;
+    else
+        list->entry[list->count++] = (struct rb_out_idle){n, o->number[n].uses};
+}
+
+// A number of the list that nobody has taken since; UINT32_MAX if there is none.
+static uint32_t take_idle(struct rb_out *o, struct rb_out_idles *list)
+{
+    while (list->first < list->count) {
+        const struct rb_out_idle i = list->entry[list->first++];
+        if (o->number[i.number].idle && o->number[i.number].uses == i.uses) {
+            o->number[i.number].uses++;
+            o->number[i.number].idle = false;
+            return i.number;
+        }
+    }
+    list->first = list->count = 0;
+    return UINT32_MAX;
+}
+
+// The thread's number in the trace; `creator` is who forks it, or UINT32_MAX.
+//
+// Clocks grow with the numbers there are, so threads share: beyond EXCLUSIVE a new thread goes on under the
+// number of one that its creator has joined. Everything the one did is ordered before the other anyway, so
+// the trace means the same. Only when there are more than a trace holds does it take that of any thread that
+// has ended, which orders the two: that may hide a race and invents none.
+static uint32_t number_of(struct rb_out *o, uint32_t t, uint32_t creator)
 {
     struct rb_out_thread *thread = &o->thread[t];
-    uint32_t n;
+    uint32_t n = UINT32_MAX;
 
     if (thread->number)
         return thread->number - 1;
-    if (o->numbers < RB_MAX_THREADS) {
+    if (o->numbers >= EXCLUSIVE && creator != UINT32_MAX)
+        n = take_idle(o, &o->thread[creator].joined);
+    if (n == UINT32_MAX && o->numbers < RB_MAX_THREADS) {
         n = o->numbers++;
         o->number[n].owner = t;
-    } else if (o->idle) {
-        n = o->idle_first;
-        o->idle_first = o->number[n].next;
-        o->idle--;
-        o->notes->reused++;
-    } else {
+    }
+    if (n == UINT32_MAX) {
+        n = take_idle(o, &o->idle);
+        o->notes->reused += n != UINT32_MAX;
+    }
+    if (n == UINT32_MAX) {
         rb_bad_input(o->error, "%s: more than %u threads at once, the most a trace may hold", o->raw->path,
                      RB_MAX_THREADS);
         n = 0;
     }
     thread->number = n + 1;
+    thread->use = o->number[n].uses;
     return n;
 }
 
@@ -83,16 +115,14 @@ void rb_out_thread_done(struct rb_out *o, uint32_t t)
     struct rb_out_thread *thread = &o->thread[t];
 
     free(thread->open);
+    free(thread->joined.entry);
     thread->open = NULL;
+    thread->joined = (struct rb_out_idles){0};
     thread->depth = thread->room = 0;
     if (!thread->number)
         return;
-    const uint32_t n = thread->number - 1;
-    if (o->idle++)
-        o->number[o->idle_last].next = n;
-    else
-        o->idle_first = n;
-    o->idle_last = n;
+    o->number[thread->number - 1].idle = true;
+    add_idle(o, &o->idle, thread->number - 1);
 }
 
 // ---------------------------------------------------------------------------------------------------- events
@@ -141,7 +171,7 @@ static void emit_variable(void *context, uint32_t variable)
 static void put_access(struct rb_out *o, uint32_t t, const struct rb_raw_event *event)
 {
     const bool atomic = event->op >= RB_RAW_ATOMIC_READ;
-    struct emit e = {o, number_of(o, t), location(o, event->value), (enum rb_op)(event->op & 1)};
+    struct emit e = {o, number_of(o, t, UINT32_MAX), location(o, event->value), (enum rb_op)(event->op & 1)};
 
     o->notes->recorded++;
     if (!rb_memory_touch(&o->memory, event->address, event->size, t, atomic, event->generation, emit_variable,
@@ -224,7 +254,7 @@ static void put_function(struct rb_out *o, uint32_t t, const struct rb_raw_event
 
     if (event->op == RB_EXIT) {
         if (thread->depth) // else it was entered before the recording began
-            put(o, RB_EXIT, number_of(o, t), thread->open[--thread->depth], 0, false);
+            put(o, RB_EXIT, number_of(o, t, UINT32_MAX), thread->open[--thread->depth], 0, false);
         return;
     }
     if (thread->depth == UINT32_MAX / 2 ||
@@ -235,7 +265,7 @@ static void put_function(struct rb_out *o, uint32_t t, const struct rb_raw_event
     thread->room = (uint32_t)room;
     const uint32_t f = intern(o, &o->function_of, &o->function, &o->function_room, event->value);
     thread->open[thread->depth++] = f;
-    put(o, RB_ENTER, number_of(o, t), f, location(o, event->value), false);
+    put(o, RB_ENTER, number_of(o, t, UINT32_MAX), f, location(o, event->value), false);
 }
 
 static void put_thread(struct rb_out *o, uint32_t t, const struct rb_raw_event *event)
@@ -246,9 +276,12 @@ static void put_thread(struct rb_out *o, uint32_t t, const struct rb_raw_event *
         o->out_of_memory = true;
         return;
     }
-    const uint32_t me = number_of(o, t), n = number_of(o, other);
+    const uint32_t me = number_of(o, t, UINT32_MAX),
+                   n = number_of(o, other, event->op == RB_FORK ? t : UINT32_MAX);
     o->number[n].used |= event->op == RB_FORK;
     put(o, (enum rb_op)event->op, me, n, 0, false);
+    if (event->op == RB_JOIN && o->number[n].uses == o->thread[other].use)
+        add_idle(o, &o->thread[t].joined, n);
 }
 
 void rb_out_event(struct rb_out *o, uint32_t t, const struct rb_raw_event *event,
@@ -257,15 +290,15 @@ void rb_out_event(struct rb_out *o, uint32_t t, const struct rb_raw_event *event
     const enum rb_op op = (enum rb_op)event->op;
 
     if (access && event->op == RB_RMW && rb_memory_mixed(&o->memory, access->address, access->size))
-        put(o, RB_LOAD, number_of(o, t), lock_at(o, event->address), 0, false);
+        put(o, RB_LOAD, number_of(o, t, UINT32_MAX), lock_at(o, event->address), 0, false);
     if (access && event->op != RB_LOAD)
         put_access(o, t, access);
     if (rb_raw_is_access(event->op))
         put_access(o, t, event);
     else if (op >= RB_ACQUIRE && op <= RB_RD_REL)
-        put_lock(o, number_of(o, t), op, lock_at(o, event->address));
+        put_lock(o, number_of(o, t, UINT32_MAX), op, lock_at(o, event->address));
     else if (op > RB_RD_REL && op < RB_FORK)
-        put(o, op, number_of(o, t), lock_at(o, event->address), 0, false);
+        put(o, op, number_of(o, t, UINT32_MAX), lock_at(o, event->address), 0, false);
     else if (op == RB_FORK || op == RB_JOIN)
         put_thread(o, t, event);
     else if (op == RB_ENTER || op == RB_EXIT)
@@ -410,8 +443,9 @@ void rb_out_close(struct rb_out *o)
     rb_writer_abandon(&o->writer);
     rb_memory_free(&o->memory);
     for (uint32_t t = 0; t < o->threads; t++)
-        free(o->thread[t].open);
+        rb_out_thread_done(o, t);
     free(o->thread);
+    free(o->idle.entry);
     free(o->number);
     rb_id_map_free(&o->thread_of);
     rb_id_map_free(&o->object_of);

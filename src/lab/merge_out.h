@@ -14,11 +14,23 @@ struct rb_out_lock {
     bool read; // some read-unlock is in the trace
 };
 
+// A number of the trace whose thread has ended, as of its `uses`-th use.
+struct rb_out_idle {
+    uint32_t number, uses;
+};
+
+struct rb_out_idles {
+    struct rb_out_idle *entry;
+    uint64_t first, count, room; // [first, count)
+};
+
 struct rb_out_thread {    // of the recording, by index
     uint32_t id;          // the runtime's
     uint32_t number;      // the trace's, + 1; 0: none yet
+    uint32_t use;         // of the number
     uint32_t depth, room; // open functions
     uint32_t *open;
+    struct rb_out_idles joined; // numbers of threads that it joined
 };
 
 struct rb_out {
@@ -35,11 +47,12 @@ struct rb_out {
     struct rb_id_map thread_of; // id -> index
 
     struct {
-        bool used;      // has events, or was forked
+        bool used, idle; // has events or was forked; its thread has ended
+        uint32_t uses;
         uint32_t owner; // index of its first owner
-        uint32_t next;  // in the queue of those that may be used again
     } * number;
-    uint32_t numbers, idle_first, idle_last, idle;
+    uint32_t numbers;
+    struct rb_out_idles idle; // all of them, those that ended first first
 
     struct rb_id_map object_of; // address -> object
     uint32_t *lock_of;          // object -> its lock + 1 now; 0: none

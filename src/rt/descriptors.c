@@ -13,26 +13,29 @@
 #define DESCRIPTORS (1u << 20) // the kernel's usual bound; what is above is looked at each time
 #define LINKS       8
 
+// Addresses for the tables of objects and accesses, where no process has memory.
+#define OBJECTS ((uintptr_t)1 << 54) // 128 bytes each: for what comes, and for the end
+#define WORDS   (OBJECTS + ((uintptr_t)1 << 40))
+#define WORD    8u
+
 // All are arrays of words written whole, without a lock, and need no start: zeros mean nothing is known.
-static uint32_t
-    object_of[DESCRIPTORS];          // RB_FD_NONE: to be looked at. Reset when a descriptor is closed or made
-static uint32_t linked[RB_FD_COUNT]; // where to a release goes as well; only ever grows to RB_FD_EVERYBODY
-static uint32_t identity[DESCRIPTORS]; // what fstat said, hashed, for those that were looked at; else 0
-static char places[RB_FD_COUNT][2]
-                  [64];           // never touched: addresses for the table of objects, the second for ends
-static char uses[DESCRIPTORS][8]; // never touched: addresses for the history
-static uint32_t highest;          // descriptor ever seen
+// object_of: RB_FD_NONE is to be looked at; reset when a descriptor is closed or made. identity: what fstat
+// said, hashed, of those that were looked at, else 0. linked: where to a release goes as well; only ever
+// grows, to RB_FD_EVERYBODY.
+static uint32_t object_of[DESCRIPTORS], identity[DESCRIPTORS];
+static uint32_t linked[RB_FD_COUNT];
+static uint32_t highest; // descriptor ever seen
 static uint32_t own_made;
 static bool everybody_used, watched_used;
 
 static uintptr_t address_of(uint32_t object)
 {
-    return (uintptr_t)&places[object][0];
+    return OBJECTS + (uintptr_t)object * 128;
 }
 
 static uintptr_t end_of(uint32_t object)
 {
-    return (uintptr_t)&places[object][1];
+    return OBJECTS + (uintptr_t)object * 128 + 64;
 }
 
 static void seen(unsigned fd)
@@ -98,22 +101,20 @@ uint32_t rb_fd_object(int fd)
 
 const void *rb_fd_word(int fd)
 {
-    return fd >= 0 && (unsigned)fd < DESCRIPTORS ? uses[fd] : NULL;
+    return (const void *)(WORDS + (uintptr_t)fd * WORD);
 }
 
 bool rb_fd_of_word(uintptr_t address, int *fd)
 {
-    const uintptr_t first = (uintptr_t)uses;
-
-    if (address < first || address >= first + sizeof(uses))
+    if (address < WORDS || address >= WORDS + DESCRIPTORS * WORD)
         return false;
-    *fd = (int)((address - first) / sizeof(uses[0]));
+    *fd = (int)((address - WORDS) / WORD);
     return true;
 }
 
 size_t rb_fd_use(int fd, uint32_t object)
 {
-    return object != RB_FD_NONE && (unsigned)fd < DESCRIPTORS ? sizeof(uses[0]) : 0;
+    return object != RB_FD_NONE && fd >= 0 && (unsigned)fd < DESCRIPTORS ? WORD : 0;
 }
 
 size_t rb_fd_close(int fd)
@@ -127,7 +128,7 @@ size_t rb_fd_close(int fd)
     if (before)
         look(fd, &now);
     errno = saved;
-    return before && before == now ? sizeof(uses[0]) : 0;
+    return before && before == now ? WORD : 0;
 }
 
 static void forget_uses(int fd)
@@ -136,7 +137,7 @@ static void forget_uses(int fd)
     struct rb_self *me = rb_enter();
 
     if (me) {
-        rb_history_forget(me, (uintptr_t)uses[fd], sizeof(uses[0]));
+        rb_history_forget(me, WORDS + (uintptr_t)fd * WORD, WORD);
         rb_leave(me);
     }
     errno = saved;

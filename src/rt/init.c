@@ -14,6 +14,7 @@
 #include "rt/heap.h"
 #include "rt/history.h"
 #include "rt/intercept.h"
+#include "rt/modules.h"
 #include "rt/objects.h"
 #include "rt/race.h"
 #include "rt/record.h"
@@ -119,6 +120,7 @@ void rb_init(void)
         return;
     started = true;
     rb_real_init();
+    rb_program_path(); // not to be had once the main thread has ended
     read_options();
     if (set_up()) {
         rb_process.on = true;

@@ -13,6 +13,8 @@ struct start {
     void *(*function)(void *);
     void *argument;
     struct rb_self *self;
+    sigset_t mask; // to begin with
+    bool masked;   // and not one of the attribute's
 };
 
 static void *run_thread(void *given)
@@ -21,6 +23,8 @@ static void *run_thread(void *given)
 
     rb_arena_free(&rb_process.arena, given, sizeof(s));
     rb_thread_begin(s.self);
+    if (s.masked)
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s.mask, NULL, 8);
     return s.function(s.argument);
 }
 
@@ -67,8 +71,14 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*functio
             rb_arena_free(&rb_process.arena, s, sizeof(*s));
         return RB_REAL(pthread_create)(thread, attr, function, argument);
     }
-    *s = (struct start){function, argument, child};
+    // Until it has its state, a handler on the new thread would get one of its own, without what its creator knows.
+    sigset_t all, of_attr;
+    *s = (struct start){function, argument, child, {{0}}, !attr || pthread_attr_getsigmask_np(attr, &of_attr)};
+    sigfillset(&all);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s->mask, 8);
+    const sigset_t mask = s->mask; // `s` is the thread's, once it runs
     const int r = RB_REAL(pthread_create)(thread, attr, run_thread, s);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
     if ((me = rb_enter()) != NULL) {
         if (r) {
             rb_arena_free(&rb_process.arena, s, sizeof(*s));

@@ -296,7 +296,7 @@ static void free_dependences(struct rb_self *me, struct rb_omp_dependence *d)
 
 // ---- tasks ---------------------------------------------------------------------------------------------
 
-static struct rb_omp_task *new_task(struct rb_omp_task *parent, const struct rb_omp_task *like)
+struct rb_omp_task *rb_omp_task_new(struct rb_omp_task *parent)
 {
     struct rb_omp_task *t = rb_omp_alloc(sizeof(*t));
 
@@ -306,26 +306,28 @@ static struct rb_omp_task *new_task(struct rb_omp_task *parent, const struct rb_
     t->explicit = true;
     t->parent = parent;
     rb_omp_get(parent);
-    if (like) {
-        t->team = like->team;
-        t->group = like->group;
-        t->lossy = like->lossy || like->groups_lost;
+    if (parent) {
+        t->team = parent->team;
+        t->group = parent->group;
+        t->group_lost = is_lost(parent) || parent->group_lost || parent->groups_lost;
     }
-    return t;
-}
-
-struct rb_omp_task *rb_omp_task_new(struct rb_omp_task *parent)
-{
-    struct rb_omp_task *t = new_task(parent, parent);
-
-    if (!is_lost(t) && parent && !is_lost(parent) && !parent->groups_lost)
-        t->lossy = false; // what the parent's own dependences lost is not its children's
     return t;
 }
 
 struct rb_omp_task *rb_omp_task_like(const struct rb_omp_task *sibling)
 {
-    return is_lost(sibling) ? &rb_omp_lost : new_task(sibling->parent, sibling);
+    struct rb_omp_task *t = is_lost(sibling) ? NULL : rb_omp_alloc(sizeof(*t));
+
+    if (!t)
+        return &rb_omp_lost;
+    t->refs = 1;
+    t->explicit = true;
+    t->parent = sibling->parent;
+    rb_omp_get(t->parent);
+    t->team = sibling->team;
+    t->group = sibling->group;
+    t->group_lost = sibling->group_lost;
+    return t;
 }
 
 void rb_omp_get(struct rb_omp_task *task)
@@ -374,7 +376,7 @@ static void release_task(struct rb_self *me, const struct rb_omp_task *task)
 {
     const struct rb_omp_task *parent = task->parent;
 
-    if (rb_omp_unseen || task->lossy || (parent && is_lost(parent)))
+    if (rb_omp_unseen || task->lossy || task->group_lost)
         rb_lost_edge(me);
     // Who has ended waits for no children, but they may be waited for by depend(inout: omp_all_memory).
     if (parent && !is_lost(parent) &&

@@ -62,7 +62,9 @@ struct rb_omp_task {
     uint32_t dims;  // of the last one
     uint32_t groups_lost;
     int inside; // rb_gomp_inside while its thread does something else (ompt.c)
-    bool explicit, ended, waits_for_all, lossy, all_used, own_team;
+    bool explicit, ended, waits_for_all, all_used, own_team;
+    bool lossy;      // what it depends on is not known in full
+    bool group_lost; // which taskgroup or team waits for it is not known, nor for its children
     char begun, children, all;
 };
 

@@ -81,7 +81,7 @@ static void on_implicit_end(struct rb_self *me, const ompt_data_t *region, ompt_
     if (!task)
         return;
     own = task->own_team ? task->team : NULL;
-    rb_omp_current = task->outer;
+    rb_omp_current = task == &rb_omp_lost ? task : task->outer;
     rb_omp_implicit_end(me, task, region || own);
     if (own)
         end_team(me, own);

@@ -265,8 +265,9 @@ static void put_head(struct rb_text *t)
 static void put_value(struct rb_text *t, const struct rb_touch *now)
 {
     uint64_t value = 0;
+    int fd;
 
-    if (now->size > 8)
+    if (now->size > 8 || rb_fd_of_word(now->address, &fd)) // no memory there
         return;
     for (size_t i = 0; i < now->size; i++)
         value |= (uint64_t)((const volatile unsigned char *)now->address)[i] << 8 * i;

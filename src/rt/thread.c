@@ -433,6 +433,8 @@ struct rb_self *rb_self_make(void)
     rb_self_tls = me;
     settle_in(me);
     me->refs = 1;
+    if (me->id) // made by means that are not known, so what came before it is not known either
+        rb_lost_edge(me);
     me->busy = 0;
     return me;
 }
