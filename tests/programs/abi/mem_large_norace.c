@@ -23,6 +23,7 @@ static void second(void)
 
     rb_await(1);
     memcpy(local, source, size);
+    rb_escape(local);
     rb_use(copied[last]);
     cleared[last] = 1;
     rb_use(moved[last]);

@@ -23,9 +23,10 @@ static void second(void)
 
     rb_await(1);
     memcpy(local, source, size); /* RACE 2 */
-    rb_use(copied[last]);        /* RACE 4 */
-    cleared[last] = 1;           /* RACE 6 */
-    rb_use(moved[last]);         /* RACE 8 */
+    rb_escape(local);
+    rb_use(copied[last]); /* RACE 4 */
+    cleared[last] = 1;    /* RACE 6 */
+    rb_use(moved[last]);  /* RACE 8 */
 }
 
 int main(void)
