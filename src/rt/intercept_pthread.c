@@ -19,6 +19,9 @@ struct start {
 
 static void *run_thread(void *given)
 {
+    // First of all: what follows may be compiled to calls that come by an interceptor.
+    rb_self_tls = ((struct start *)given)->self;
+    rb_self_tls->busy = 1;
     const struct start s = *(struct start *)given;
 
     rb_arena_free(&rb_process.arena, given, sizeof(s));
