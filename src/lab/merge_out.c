@@ -369,7 +369,10 @@ static void name_data(const struct rb_out *o, uint64_t address, char *name, size
             o->names->data(o->names->context, m, address - m->bias, name, room))
             return;
     }
-    snprintf(name, room, "0x%" PRIx64, address);
+    if (address & RB_RAW_MADE_UP)
+        snprintf(name, room, "runtime+0x%" PRIx64, address & ~RB_RAW_MADE_UP);
+    else
+        snprintf(name, room, "0x%" PRIx64, address);
 }
 
 static void name_entry(const struct rb_out *o, enum rbt_table which, uint64_t i, char *name, size_t room)

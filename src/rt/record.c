@@ -313,9 +313,20 @@ static uint64_t take_number(unsigned op, uint64_t address)
     return __atomic_fetch_add(&counters[rb_raw_counter_of(op, address)].next, 1, __ATOMIC_ACQ_REL);
 }
 
-static bool in_user_space(uintptr_t from, size_t bytes)
+// An address in 48 bits. User space has 47; the runtime's made-up ones (descriptors) lie right above 2^54.
+static inline uint64_t fold(uintptr_t address)
 {
-    return from <= RB_RAW_LOW48 && bytes <= RB_RAW_LOW48 - from;
+    return RB_LIKELY(address < RB_RAW_MADE_UP) ? address : RB_RAW_MADE_UP | (address & (RB_RAW_MADE_UP - 1));
+}
+
+// Is [from, from + bytes) in one of these two, so that no two places become one? Objects may: an edge too
+// many.
+static bool is_known(uintptr_t from, size_t bytes)
+{
+    const uintptr_t part = from / RB_RAW_MADE_UP;
+
+    return (part == 0 || part == ((uintptr_t)1 << 54) / RB_RAW_MADE_UP) &&
+           bytes <= RB_RAW_MADE_UP - (from & (RB_RAW_MADE_UP - 1));
 }
 
 void rb_record_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
@@ -323,8 +334,7 @@ void rb_record_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc
     const unsigned op = (t->atomic ? RB_RAW_ATOMIC_READ : RB_READ) + t->write;
     struct rb_record *r;
 
-    if (!t->record || !in_user_space(t->address, t->size) || rb_is_benign(t->address) ||
-        !(r = begin(me, SPARE)))
+    if (!t->record || !is_known(t->address, t->size) || rb_is_benign(t->address) || !(r = begin(me, SPARE)))
         return;
     const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
     if (RB_UNLIKELY(generation != r->generation)) {
@@ -333,7 +343,7 @@ void rb_record_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc
             r->recent[i] = (struct recent){0, 0, 0, 0};
         put(r, rb_raw_word0(RB_RAW_GENERATION, 0, 0), rb_raw_word1(r->clock, generation));
     }
-    put_range(r, op, t->address, t->size, place_of(r, pc));
+    put_range(r, op, fold(t->address), t->size, place_of(r, pc));
     publish(r);
 }
 
@@ -355,8 +365,9 @@ void rb_record_own(struct rb_self *me, enum rb_raw_op op, uint64_t address, size
 {
     struct rb_record *r;
 
-    if (!in_user_space(address, bytes) || !(r = begin(me, NEEDED)))
+    if ((bytes && !is_known(address, bytes)) || !(r = begin(me, NEEDED)))
         return;
+    address = fold(address);
     put_range(r, op, address, bytes, rb_raw_is_numbered(op) ? take_number(op, address) : 0);
     publish(r);
 }
@@ -373,6 +384,7 @@ void rb_record_event(struct rb_self *me, enum rb_op op, uint64_t target, uintptr
     }
     if (!(r = begin(me, NEEDED)))
         return;
+    target = fold(target);
     put(r, rb_raw_word0(op, 0, target),
         rb_raw_word1(r->clock, rb_raw_is_numbered(op) ? take_number(op, target) : 0));
     publish(r);

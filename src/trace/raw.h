@@ -14,7 +14,9 @@
 //            47..0   address
 //
 // size     bytes of an access, or of a range: 1 to 1023; 0 there: in an EXTENT right behind.
-// address  of the access, object or range; for FORK and JOIN a thread. User space is 47 bits wide.
+// address  of the access, object or range; for FORK and JOIN a thread. User space is 47 bits wide; bit 47 is
+// set
+//          for what the runtime made up (descriptors have objects, and no address).
 // clock    CLOCK_MONOTONIC in units of 16 ns. The rest of it is in the last TICK: one comes first in each
 //          chunk and whenever the rest changes (every millisecond).
 // place    where in the code: 47..36 module (RB_RAW_MODULE chunks), 35..0 offset in it.
@@ -44,6 +46,7 @@
 #define RB_RAW_CLOCK_SHIFT  4 // nanoseconds to ticks
 #define RB_RAW_OFFSET_BITS  36
 #define RB_RAW_MODULES      (1u << (RB_RAW_ADDRESS_BITS - RB_RAW_OFFSET_BITS))
+#define RB_RAW_MADE_UP      (UINT64_C(1) << 47)
 #define RB_RAW_LOW48        ((UINT64_C(1) << RB_RAW_ADDRESS_BITS) - 1)
 
 enum rb_raw_op {

@@ -134,7 +134,7 @@ for line in open("races.json"):
 }
 for name in abi/overlap abi/adjacent abi/mem_large annotations/benign annotations/fiber annotations/fiber_threads \
   atomics/fence atomics/fence_rmw atomics/initialised atomics/plain_read atomics/plain_write atomics/replaced_relaxed \
-  atomics/spin_lock locks/barrier_rounds locks/in_heap locks/mutex_robust locks/rwlock_readers locks/semaphore \
+  atomics/spin_lock io/close io/pipe locks/barrier_rounds locks/in_heap locks/mutex_robust locks/rwlock_readers locks/semaphore \
   memory/free memory/reuse_thread memory/stack_reuse threads/detach threads/many threads/once; do
   for kind in race norace; do
     source=$programs/${name}_$kind.c
