@@ -197,6 +197,34 @@ static RB_NOINLINE void step_end(struct step s)
     rb_leave(s.me);
 }
 
+static inline struct rb_heard *heard_of(struct rb_self *me, const volatile void *a)
+{
+    return &me->heard[((uintptr_t)a >> 3) % RB_HEARD];
+}
+
+// Threads that wait for an atomic to change load it again and again. One that held the object's lock for half
+// of that time would mostly be in it when it loses its core, and who wants to change the atomic would wait
+// until it is back. So a load takes no lock if its thread has acquired this very version of the object
+// before: it gives the object, and after the load `heard_still` says if the value was that version's too. An
+// operation that releases makes the version another one before it changes the value, so a value that is newer
+// tells on itself.
+static inline const struct rb_heard *heard_before(struct rb_self *me, const volatile void *a)
+{
+    if (RB_UNLIKELY(!me || me->busy || me->ignore_sync || rb_process.windows || rb_records()))
+        return NULL;
+    const struct rb_heard *h = heard_of(me, a);
+    return h->address == (uintptr_t)a && rb_object_version(h->object) == h->version ? h : NULL;
+}
+
+static inline bool heard_still(struct rb_self *me, const struct rb_heard *h, const volatile void *a)
+{
+    if (RB_UNLIKELY(h->address != (uintptr_t)a || rb_object_version(h->object) != h->version))
+        return false;
+    me->count.acquires++;
+    me->count.acquires_repeated++;
+    return true;
+}
+
 // Inside a step: acquire, the access, release, as the order says.
 static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t size, bool wrote, int order,
                                    uintptr_t pc)
@@ -208,8 +236,10 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
     // The operation may have read what somebody released in a window that began after we had looked.
     if (RB_UNLIKELY(s.passed_over) && (gets || rb_fences_on) && !rb_sampling_quiet())
         rb_lost_edge(s.me);
-    if (s.object && gets)
+    if (s.object && gets) {
         rb_sync_acquire(s.me, &s.object->main);
+        *heard_of(s.me, a) = (struct rb_heard){(uintptr_t)a, s.object, s.object->version};
+    }
     if (--rb_skip < 0)
         rb_access_inside(s.me, (uintptr_t)a, size, RB_HOW_ATOMIC | (wrote ? RB_HOW_WRITE : RB_HOW_READ), pc);
     if (!s.object)
@@ -267,6 +297,14 @@ static inline bool fenced(void)
         if (order == __ATOMIC_RELAXED && !fenced()) {                                      \
             rb_access(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                                \
             return value;                                                                  \
+        }                                                                                  \
+        const struct rb_heard *h = acquires(order) ? heard_before(rb_self_tls, a) : NULL;  \
+        if (h) {                                                                           \
+            value = RAW_LOAD(a);                                                           \
+            if (heard_still(rb_self_tls, h, a)) {                                          \
+                rb_access(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                            \
+                return value;                                                              \
+            }                                                                              \
         }                                                                                  \
         struct step s = step_begin(a, false);                                              \
         if (s.object)                                                                      \

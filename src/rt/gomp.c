@@ -1,94 +1,20 @@
 // libgomp's entry points, but tasks (gomp_tasks.c): gcc calls them for every construct. Regions go through a
-// function of ours that begins and ends the implicit task on each thread of the team; its argument lives on the
-// stack of whoever starts the region, who waits for its end.
+// function of ours that begins and ends the implicit task on each thread of the team; its argument lives on
+// the stack of whoever starts the region, who waits for its end.
 #include "rt/gomp.h"
 
-#include <link.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "rt/heap.h"
 #include "rt/sync.h"
 
 RB_TLS int rb_gomp_inside;
 
-// ---- where the real functions are ----------------------------------------------------------------------
-
-#if !defined(RB_STATIC)
-struct rb_omp_real rb_omp_real;
-
-#define LIBRARIES 4
-struct loaded {
-    unsigned count;
-    char path[LIBRARIES][512];
-};
-
-// The OpenMP libraries that are loaded, whoever brought them. They are opened after this: not under its lock.
-static int list_library(struct dl_phdr_info *info, size_t size, void *given)
-{
-    static const char *const names[] = {"libgomp.so", "libomp.so", "libomp-", "libiomp5.so"};
-    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    struct loaded *l = given;
-
-    (void)size;
-    for (unsigned i = 0; slash && i < RB_LENGTH(names); i++)
-        if (!strncmp(slash + 1, names[i], strlen(names[i])) && l->count < LIBRARIES &&
-            strlen(info->dlpi_name) < sizeof(l->path[0]))
-            strcpy(l->path[l->count++], info->dlpi_name);
-    return 0;
-}
-
-static void *find_in_loaded(const char *name)
-{
-    struct loaded l = {0};
-    void *found = NULL;
-
-    dl_iterate_phdr(list_library, &l);
-    for (unsigned i = 0; i < l.count && !found; i++) {
-        void *library = dlopen(l.path[i], RTLD_NOLOAD | RTLD_LAZY);
-        found = library ? dlsym(library, name) : NULL;
-    }
-    return found;
-}
-
-// A linker that leaves out libraries nobody needs (--as-needed) counts our functions as the program's own, and a
-// program that uses no others then comes without its OpenMP library.
-static void *find_in_unneeded(const char *name)
-{
-    static const char *const libraries[] = {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"};
-    const unsigned first = __builtin_strncmp(name, "__kmpc", 6) ? 0 : 1;
-    void *found = NULL;
-
-    for (unsigned i = first; i < RB_LENGTH(libraries) && !found; i++) {
-        void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_GLOBAL);
-        found = library ? dlsym(library, name) : NULL;
-    }
-    return found;
-}
-
-void *rb_omp_real_find(void **slot, const char *name)
-{
-    const int saved = errno;
-    void *found = NULL;
-
-    if (!strncmp(name, "omp_", 4)) // libgomp has older ones of other layouts
-        found = dlvsym(RTLD_NEXT, name, "OMP_3.0");
-    if (!found)
-        found = dlsym(RTLD_NEXT, name);
-    if (!found)
-        found = find_in_loaded(name);
-    if (!found)
-        found = find_in_unneeded(name);
-    __atomic_store_n(slot, found, __ATOMIC_RELAXED);
-    errno = saved;
-    return found;
-}
-#endif
-
 // ---- regions -------------------------------------------------------------------------------------------
 
 struct region {
-    void *first; // libgomp reads the reductions' description at the start of what GOMP_parallel_reductions is given
+    void *first; // libgomp reads the reductions' description at the start of what GOMP_parallel_reductions is
+                 // given
     struct rb_omp_team team;
     rb_omp_fn fn;
     void *data;
@@ -96,29 +22,31 @@ struct region {
     struct region *below;      // old regions: started around this one by the same thread
 };
 
-static void begin_implicit(struct rb_omp_team *team)
+static struct rb_omp_task *begin_implicit(struct rb_omp_team *team)
 {
     const int saved = errno;
     struct rb_self *me = rb_enter();
+    struct rb_omp_task *task = NULL;
 
     if (me) {
-        rb_omp_current = rb_omp_implicit_begin(me, team);
+        task = rb_omp_implicit_begin(me, team);
         rb_leave(me);
     }
     errno = saved;
+    return task;
 }
 
 // The thread goes on to the team's last barrier, where it may run tasks: under no task of its own then.
-static void end_implicit(void)
+static void end_implicit(struct rb_omp_task *task)
 {
     const int saved = errno;
     struct rb_self *me = rb_enter();
 
+    rb_omp_current = NULL;
     if (me) {
-        rb_omp_implicit_end(me, rb_omp_current, true);
+        rb_omp_implicit_end(me, task, true);
         rb_leave(me);
     }
-    rb_omp_current = NULL;
     errno = saved;
 }
 
@@ -126,10 +54,11 @@ static void run_region(void *given)
 {
     struct region *r = given;
     const int depth = rb_gomp_call();
+    struct rb_omp_task *task = begin_implicit(&r->team);
 
-    begin_implicit(&r->team);
+    rb_omp_current = task;
     r->fn(r->data);
-    end_implicit();
+    end_implicit(task);
     rb_gomp_resume(depth);
 }
 
@@ -159,21 +88,21 @@ static void end_region(struct region *r)
     errno = saved;
 }
 
-#define RB_OMP_REGION(name, params, args)        \
-    RB_INTERCEPT(void, name, params)             \
-    {                                            \
-        struct region r;                         \
-        if (!rb_gomp_tells()) {                  \
-            RB_OMP_REAL(name) args;              \
-            return;                              \
-        }                                        \
-        begin_region(&r, fn, data);              \
-        fn = run_region;                         \
-        data = &r;                               \
-        const bool inside = rb_gomp_enter();     \
-        RB_OMP_REAL(name) args;                  \
-        rb_gomp_leave(inside);                   \
-        end_region(&r);                          \
+#define RB_OMP_REGION(name, params, args)    \
+    RB_INTERCEPT(void, name, params)         \
+    {                                        \
+        struct region r;                     \
+        if (!rb_gomp_tells()) {              \
+            RB_OMP_REAL(name) args;          \
+            return;                          \
+        }                                    \
+        begin_region(&r, fn, data);          \
+        fn = run_region;                     \
+        data = &r;                           \
+        const bool inside = rb_gomp_enter(); \
+        RB_OMP_REAL(name) args;              \
+        rb_gomp_leave(inside);               \
+        end_region(&r);                      \
     }
 
 RB_INTERCEPT(unsigned, GOMP_parallel_reductions, (rb_omp_fn fn, void *data, unsigned n, unsigned flags))
@@ -211,20 +140,20 @@ static struct region *begin_old(rb_omp_fn fn, void *data)
     return r;
 }
 
-#define RB_OMP_OLD_REGION(name, params, args)                      \
-    RB_INTERCEPT(void, name, params)                               \
-    {                                                              \
+#define RB_OMP_OLD_REGION(name, params, args)                            \
+    RB_INTERCEPT(void, name, params)                                     \
+    {                                                                    \
         struct region *r = rb_gomp_tells() ? begin_old(fn, data) : NULL; \
-        if (!r) {                                                  \
-            RB_OMP_REAL(name) args;                                \
-            return;                                                \
-        }                                                          \
-        fn = run_region;                                           \
-        data = r;                                                  \
-        const bool inside = rb_gomp_enter();                       \
-        RB_OMP_REAL(name) args;                                    \
-        rb_gomp_leave(inside);                                     \
-        begin_implicit(&r->team);                                  \
+        if (!r) {                                                        \
+            RB_OMP_REAL(name) args;                                      \
+            return;                                                      \
+        }                                                                \
+        fn = run_region;                                                 \
+        data = r;                                                        \
+        const bool inside = rb_gomp_enter();                             \
+        RB_OMP_REAL(name) args;                                          \
+        rb_gomp_leave(inside);                                           \
+        rb_omp_current = begin_implicit(&r->team);                       \
     }
 
 RB_INTERCEPT(void, GOMP_parallel_end, (void))
@@ -236,7 +165,7 @@ RB_INTERCEPT(void, GOMP_parallel_end, (void))
         RB_OMP_REAL(GOMP_parallel_end)();
         return;
     }
-    end_implicit();
+    end_implicit(rb_omp_current);
     const bool inside = rb_gomp_enter();
     RB_OMP_REAL(GOMP_parallel_end)();
     rb_gomp_leave(inside);
@@ -271,31 +200,31 @@ static void depart(bool inside)
     with_task(rb_omp_depart);
 }
 
-#define RETURNED_void(call)     call
-#define RETURNED_bool(call)     const bool r = call
-#define RETURNED_unsigned(call) const unsigned r = call
+#define RETURNED_void(call)           call
+#define RETURNED_bool(call)           const bool r = call
+#define RETURNED_unsigned(call)       const unsigned r = call
 #define RETURNED_rb_omp_pointer(call) void *r = call
-#define RETURN_rb_omp_pointer return r
+#define RETURN_rb_omp_pointer         return r
 #define RETURN_void
 #define RETURN_bool     return r
 #define RETURN_unsigned return r
 
-#define RB_OMP_BARRIER(ret, name)              \
-    RB_INTERCEPT(ret, name, (void))            \
-    {                                          \
-        const bool inside = arrive();          \
-        RETURNED_##ret(RB_OMP_REAL(name)());   \
-        depart(inside);                        \
-        RETURN_##ret;                          \
+#define RB_OMP_BARRIER(ret, name)            \
+    RB_INTERCEPT(ret, name, (void))          \
+    {                                        \
+        const bool inside = arrive();        \
+        RETURNED_##ret(RB_OMP_REAL(name)()); \
+        depart(inside);                      \
+        RETURN_##ret;                        \
     }
 
-#define RB_OMP_QUIET(ret, name, params, args)  \
-    RB_INTERCEPT(ret, name, params)            \
-    {                                          \
-        const bool inside = rb_gomp_enter();   \
+#define RB_OMP_QUIET(ret, name, params, args)   \
+    RB_INTERCEPT(ret, name, params)             \
+    {                                           \
+        const bool inside = rb_gomp_enter();    \
         RETURNED_##ret(RB_OMP_REAL(name) args); \
-        rb_gomp_leave(inside);                 \
-        RETURN_##ret;                          \
+        rb_gomp_leave(inside);                  \
+        RETURN_##ret;                           \
     }
 
 // One thread gets NULL and goes on to GOMP_single_copy_end; the others meet it there in a barrier.
@@ -386,13 +315,13 @@ static bool begin_doacross(unsigned dims, const uintptr_t *reductions)
     return begin_loop(reductions);
 }
 
-#define RB_OMP_DOACROSS(name, params, args)            \
-    RB_INTERCEPT(bool, name, params)                   \
-    {                                                  \
-        const bool inside = begin_doacross(n, NULL);   \
-        const bool r = RB_OMP_REAL(name) args;         \
-        rb_gomp_leave(inside);                         \
-        return r;                                      \
+#define RB_OMP_DOACROSS(name, params, args)          \
+    RB_INTERCEPT(bool, name, params)                 \
+    {                                                \
+        const bool inside = begin_doacross(n, NULL); \
+        const bool r = RB_OMP_REAL(name) args;       \
+        rb_gomp_leave(inside);                       \
+        return r;                                    \
     }
 
 RB_INTERCEPT(bool, GOMP_loop_doacross_start,
@@ -411,16 +340,17 @@ RB_INTERCEPT(bool, GOMP_loop_ull_doacross_start,
               uintptr_t *reductions, void **mem))
 {
     const bool inside = begin_doacross(n, reductions);
-    const bool r = RB_OMP_REAL(GOMP_loop_ull_doacross_start)(n, counts, sched, chunk, is, ie, reductions, mem);
+    const bool r =
+        RB_OMP_REAL(GOMP_loop_ull_doacross_start)(n, counts, sched, chunk, is, ie, reductions, mem);
 
     rb_gomp_leave(inside);
     return r;
 }
 
 // The iteration waited for is in the arguments, as many as the loop has dimensions. Who passes more than are
-// taken does no harm, so that many are always handed on; of the loop we did not see begin, all that there may be
-// are taken from the caller's frame.
-#define DIMS RB_OMP_DIMS
+// taken does no harm, so that many are always handed on; of the loop we did not see begin, all that there may
+// be are taken from the caller's frame.
+#define DIMS    RB_OMP_DIMS
 #define LIST(a) a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15]
 
 static void waited(const uint64_t *iteration)
@@ -485,16 +415,16 @@ static uintptr_t rb_gomp_atomic(void)
 }
 
 #define RB_OMP_BEFORE(name, params, args, before) \
-    RB_INTERCEPT(void, name, params)                    \
-    {                                                  \
-        const int saved = errno;                       \
-        struct rb_self *me = rb_enter();               \
-        if (me) {                                      \
-            before;                                    \
-            rb_leave(me);                              \
-        }                                              \
-        errno = saved;                                 \
-        RB_OMP_REAL(name) args;                        \
+    RB_INTERCEPT(void, name, params)              \
+    {                                             \
+        const int saved = errno;                  \
+        struct rb_self *me = rb_enter();          \
+        if (me) {                                 \
+            before;                               \
+            rb_leave(me);                         \
+        }                                         \
+        errno = saved;                            \
+        RB_OMP_REAL(name) args;                   \
     }
 #define RB_OMP_AFTER(name, params, args, after) \
     RB_INTERCEPT(void, name, params)            \

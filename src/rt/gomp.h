@@ -1,12 +1,13 @@
 // How the runtime stands in front of an OpenMP library: the real functions, and the difference between the
 // library's code and the program's.
 //
-// The library is loaded with the program, or by a plugin that nobody else can see into; so the real functions are
-// looked up at their first use, in the order of loading and then in the OpenMP libraries that are loaded at all.
+// The library is loaded with the program, or by a plugin that nobody else can see into; so the real functions
+// are looked up at their first use, in the order of loading and then in the OpenMP libraries that are loaded
+// at all.
 //
-// Inside the library nothing is recorded: it calls memset, memcpy and free on memory that the program's threads
-// share, under locks we do not see. `inside` counts how often this thread has gone in; whenever the library calls
-// the program (regions, tasks, copy constructors), it is lifted for that time.
+// Inside the library nothing is recorded: it calls memset, memcpy and free on memory that the program's
+// threads share, under locks we do not see. `inside` counts how often this thread has gone in; whenever the
+// library calls the program (regions, tasks, copy constructors), it is lifted for that time.
 #ifndef RB_RT_GOMP_H
 #define RB_RT_GOMP_H
 
@@ -48,7 +49,8 @@ struct rb_omp_real {
 #undef RB_OMP_ODD
 #undef ROW
 #if !defined(RB_STATIC)
-};
+}
+;
 extern RB_HIDDEN struct rb_omp_real rb_omp_real;
 RB_HIDDEN void *rb_omp_real_find(void **slot, const char *name);
 RB_INLINE void *rb_omp_real_get(void **slot, const char *name)
@@ -109,10 +111,13 @@ RB_INLINE void rb_gomp_resume(int depth)
         rb_gomp_shift(depth);
 }
 
-// Do libgomp's calls have to be told by us? libomp has them as well, and tells them itself.
+// Is it libomp that stands behind libgomp's entry points? It has them all, and tells its tool of them.
+RB_HIDDEN bool rb_gomp_is_libomp(void);
+
+// Do these calls have to be told by us?
 RB_INLINE bool rb_gomp_tells(void)
 {
-    return rb_process.on && !rb_omp_tool;
+    return rb_process.on && !rb_gomp_is_libomp();
 }
 
 #endif

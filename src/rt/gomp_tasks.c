@@ -1,9 +1,9 @@
 // libgomp's tasks. A task's function is called with a copy of its data, which libgomp makes when the task is
 // created: so what we have to know at its beginning travels in front of that data, in a header of ours.
 //
-// libgomp itself uses the start of the data: it writes a detachable task's event there, the bounds of a taskloop's
-// task, and reads where a taskloop's reductions are. The header begins with these words; they are handed on to
-// the data behind it, where the program's function looks for them.
+// libgomp itself uses the start of the data: it writes a detachable task's event there, the bounds of a
+// taskloop's task, and reads where a taskloop's reductions are. The header begins with these words; they are
+// handed on to the data behind it, where the program's function looks for them.
 //
 // A task that runs at once (if(0), final, too many tasks) is called with the very block it was created with.
 #include "rt/gomp.h"
@@ -55,7 +55,7 @@ static struct rb_omp_task *events; // by `outer`
 static void know_event(struct rb_omp_task *task, uintptr_t event)
 {
     rb_spin_lock(&events_lock);
-    if (task != &rb_omp_lost && !task->event) {
+    if (!rb_omp_is_lost(task) && !task->event) {
         task->event = event;
         rb_omp_get(task);
         task->outer = events;
@@ -159,7 +159,8 @@ static void launch(struct rb_omp_task *task)
     }
 }
 
-// libgomp calls this for tasks whose data have copy constructors; the copies are made here, so the task comes after.
+// libgomp calls this for tasks whose data have copy constructors; the copies are made here, so the task comes
+// after.
 static void copy_task(void *to, void *from)
 {
     const struct header *h = from;
@@ -208,7 +209,8 @@ static struct header *block_in(void *room, long align)
     return (struct header *)(((uintptr_t)room + a - 1) & ~(a - 1));
 }
 
-// `depend` as gcc lays it out: all, out, addresses; or 0, all, out, mutexinoutset, in, addresses, depend objects.
+// `depend` as gcc lays it out: all, out, addresses; or 0, all, out, mutexinoutset, in, addresses, depend
+// objects.
 struct depends {
     void **address;
     uintptr_t count, outs, plain;
@@ -299,15 +301,15 @@ static void after_detached(struct rb_omp_task *task, uintptr_t event)
         return;
     if (event)
         know_event(task, event);
-    if (task != &rb_omp_lost)
+    if (!rb_omp_is_lost(task))
         rb_on_acquire(me, (uintptr_t)&task->begun);
     rb_omp_put(me, task);
     rb_leave(me);
 }
 
 RB_INTERCEPT(void, GOMP_task,
-             (rb_omp_fn fn, void *data, rb_omp_copy copy, long size, long align, bool deferred, unsigned flags,
-              void **depend, int priority, void *detach))
+             (rb_omp_fn fn, void *data, rb_omp_copy copy, long size, long align, bool deferred,
+              unsigned flags, void **depend, int priority, void *detach))
 {
     const bool detached = (flags & TASK_DETACH) && data && size >= (long)sizeof(uintptr_t);
     struct rb_omp_task *task = make_task(flags & TASK_DEPEND ? depend : NULL, detached);
@@ -326,16 +328,17 @@ RB_INTERCEPT(void, GOMP_task,
         launch(task);
     }
     const bool inside = rb_gomp_enter();
-    RB_OMP_REAL(GOMP_task)(run_task, h, copy ? copy_task : NULL, (long)h->offset + size, (long)larger(align, 16),
-                           deferred, flags, depend, priority, detach);
+    RB_OMP_REAL(GOMP_task)
+    (run_task, h, copy ? copy_task : NULL, (long)h->offset + size, (long)larger(align, 16), deferred, flags,
+     depend, priority, detach);
     rb_gomp_leave(inside);
     if (detached)
         after_detached(task, h->word[0]);
 }
 
 // ---- taskloop ------------------------------------------------------------------------------------------
-// Its tasks share one record, from which each takes its own when it begins. With the taskgroup that is around them
-// unless nogroup is said, all are done at the end of the call; else the team keeps the record.
+// Its tasks share one record, from which each takes its own when it begins. With the taskgroup that is around
+// them unless nogroup is said, all are done at the end of the call; else the team keeps the record.
 
 static struct rb_omp_task *begin_taskloop(bool group)
 {
@@ -375,31 +378,32 @@ static void end_taskloop(struct rb_omp_task *common, bool group)
     errno = saved;
 }
 
-#define TASKLOOP(name, type)                                                                                   \
-    RB_INTERCEPT(void, name,                                                                                   \
-                 (rb_omp_fn fn, void *data, rb_omp_copy copy, long size, long align, unsigned flags,           \
-                  unsigned long tasks, int priority, type s, type e, type step))                               \
-    {                                                                                                          \
-        const bool group = !(flags & TASK_NOGROUP);                                                            \
-        struct rb_omp_task *common = begin_taskloop(group);                                                    \
-        if (!common) {                                                                                         \
-            RB_OMP_REAL(name)(fn, data, copy, size, align, flags, tasks, priority, s, e, step);                \
-            return;                                                                                            \
-        }                                                                                                      \
-        struct header *h = block_in(__builtin_alloca(block_bytes(copy, size, align)), align);                   \
-        fill(h, fn, data, copy, size, align);                                                                  \
-        h->task = common;                                                                                      \
-        h->loop = true;                                                                                        \
-        h->words = 2;                                                                                          \
-        if (!copy) {                                                                                           \
-            copy_bytes((char *)h + h->offset, data, (size_t)size);                                       \
-            launch(common);                                                                                    \
-        }                                                                                                      \
-        const bool inside = rb_gomp_enter();                                                                   \
-        RB_OMP_REAL(name)(run_task, h, copy ? copy_task : NULL, (long)h->offset + size, (long)larger(align, 16), \
-                          flags, tasks, priority, s, e, step);                                                 \
-        rb_gomp_leave(inside);                                                                                 \
-        end_taskloop(common, group);                                                                           \
+#define TASKLOOP(name, type)                                                                           \
+    RB_INTERCEPT(void, name,                                                                           \
+                 (rb_omp_fn fn, void *data, rb_omp_copy copy, long size, long align, unsigned flags,   \
+                  unsigned long tasks, int priority, type s, type e, type step))                       \
+    {                                                                                                  \
+        const bool group = !(flags & TASK_NOGROUP);                                                    \
+        struct rb_omp_task *common = begin_taskloop(group);                                            \
+        if (!common) {                                                                                 \
+            RB_OMP_REAL(name)(fn, data, copy, size, align, flags, tasks, priority, s, e, step);        \
+            return;                                                                                    \
+        }                                                                                              \
+        struct header *h = block_in(__builtin_alloca(block_bytes(copy, size, align)), align);          \
+        fill(h, fn, data, copy, size, align);                                                          \
+        h->task = common;                                                                              \
+        h->loop = true;                                                                                \
+        h->words = 2;                                                                                  \
+        if (!copy) {                                                                                   \
+            copy_bytes((char *)h + h->offset, data, (size_t)size);                                     \
+            launch(common);                                                                            \
+        }                                                                                              \
+        const bool inside = rb_gomp_enter();                                                           \
+        RB_OMP_REAL(name)                                                                              \
+        (run_task, h, copy ? copy_task : NULL, (long)h->offset + size, (long)larger(align, 16), flags, \
+         tasks, priority, s, e, step);                                                                 \
+        rb_gomp_leave(inside);                                                                         \
+        end_taskloop(common, group);                                                                   \
     }
 TASKLOOP(GOMP_taskloop, long)
 TASKLOOP(GOMP_taskloop_ull, rb_omp_ull)
@@ -463,8 +467,9 @@ RB_INTERCEPT(void, GOMP_taskgroup_end, (void))
 }
 
 // ---- target constructs, which run on this machine unless there is another device -----------------------
-// What is not `nowait` is done by this thread, outside any team. It waits for its dependences first: here already,
-// so that what it runs comes after them. What is `nowait` becomes a task whose beginning and end we do not see.
+// What is not `nowait` is done by this thread, outside any team. It waits for its dependences first: here
+// already, so that what it runs comes after them. What is `nowait` becomes a task whose beginning and end we
+// do not see.
 
 static void before_target(unsigned flags, void **depend)
 {
@@ -496,16 +501,16 @@ RB_INTERCEPT(void, GOMP_target_ext,
 }
 
 RB_INTERCEPT(void, GOMP_target_update_ext,
-             (int device, size_t count, void **addresses, size_t *sizes, unsigned short *kinds, unsigned flags,
-              void **depend))
+             (int device, size_t count, void **addresses, size_t *sizes, unsigned short *kinds,
+              unsigned flags, void **depend))
 {
     before_target(flags, depend);
     RB_OMP_REAL(GOMP_target_update_ext)(device, count, addresses, sizes, kinds, flags, depend);
 }
 
 RB_INTERCEPT(void, GOMP_target_enter_exit_data,
-             (int device, size_t count, void **addresses, size_t *sizes, unsigned short *kinds, unsigned flags,
-              void **depend))
+             (int device, size_t count, void **addresses, size_t *sizes, unsigned short *kinds,
+              unsigned flags, void **depend))
 {
     before_target(flags, depend);
     RB_OMP_REAL(GOMP_target_enter_exit_data)(device, count, addresses, sizes, kinds, flags, depend);

@@ -115,6 +115,13 @@ struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address)
     return o;
 }
 
+// The object's lock is held.
+static inline struct rb_object *changes(struct rb_object *o)
+{
+    __atomic_store_n(&o->version, o->version + 1, __ATOMIC_RELEASE);
+    return o;
+}
+
 static struct rb_object *take_free(void)
 {
     rb_spin_lock(&free_lock);
@@ -133,6 +140,7 @@ static void unlink_object(struct rb_self *me, struct shard *shard, struct rb_obj
     struct rb_object *o = *link;
 
     rb_spin_lock(&o->lock);
+    changes(o);
     rb_record_gone(me, o->address);
     __atomic_fetch_sub(page_of(o->address), 1, __ATOMIC_RELAXED);
     __atomic_store_n(link, o->next, __ATOMIC_RELEASE);
@@ -174,7 +182,7 @@ struct rb_object *rb_object_make(struct rb_self *me, uintptr_t address)
     if (o) {
         rb_spin_lock(&o->lock);
         if (RB_LIKELY(o->address == address))
-            return o;
+            return changes(o);
         rb_spin_unlock(&o->lock);
     }
     struct rb_object *fresh = take_free();
@@ -191,9 +199,10 @@ struct rb_object *rb_object_make(struct rb_self *me, uintptr_t address)
         fresh->next = free_objects;
         free_objects = fresh;
         rb_spin_unlock(&free_lock);
-        return o;
+        return changes(o);
     }
     rb_spin_lock(&fresh->lock);
+    changes(fresh);
     __atomic_store_n(&fresh->address, address, __ATOMIC_RELAXED);
     fresh->owner = RB_NO_SLOT;
     fresh->next = chains[chain];

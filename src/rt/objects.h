@@ -18,6 +18,7 @@
 struct rb_object {
     struct rb_object *next; // in its chain: written under the shard's lock
     uintptr_t address;      // 0: free. Written under shard's and object's lock
+    uint64_t version;       // grows, under the lock, before anything is released to it and when it goes
     rb_spin lock;           // of all below
     uint32_t owner;         // slot that holds it as a mutex, for the engine's lock discipline; RB_READERS
     uint32_t held_in;       // generation of the history in which `owner` was written
@@ -32,13 +33,19 @@ RB_HIDDEN void rb_objects_reset_after_fork(void);
 RB_HIDDEN uint64_t rb_objects_count(void);
 
 // The object at the address, locked; NULL if there is none. Made if need be by the second, which returns NULL
-// only when memory is out (rb_lost_edge has been called).
+// only when memory is out (rb_lost_edge has been called). Who found it may acquire, who made it release as
+// well: then its version is another one before anything of the release can be seen.
 RB_HIDDEN struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address);
 RB_HIDDEN struct rb_object *rb_object_make(struct rb_self *me, uintptr_t address);
 
 RB_INLINE void rb_object_unlock(struct rb_object *o)
 {
     rb_spin_unlock(&o->lock);
+}
+
+RB_INLINE uint64_t rb_object_version(const struct rb_object *o)
+{
+    return __atomic_load_n(&o->version, __ATOMIC_ACQUIRE);
 }
 
 // Forgets the objects in [from, from + bytes).

@@ -11,31 +11,14 @@
 RB_TLS struct rb_omp_task *rb_omp_current;
 struct rb_omp_task rb_omp_lost;
 struct rb_omp_team rb_omp_spare_team;
-bool rb_omp_tool, rb_omp_unseen;
-
-static bool is_lost(const struct rb_omp_task *task)
-{
-    return task == &rb_omp_lost;
-}
-
-static uintptr_t key(const char *field)
-{
-    return (uintptr_t)field;
-}
-
-// The team whose objects a construct of the task uses; NULL when there is none. rb_omp_lost has none either.
-static struct rb_omp_team *team_of(struct rb_self *me, const struct rb_omp_task *task)
-{
-    if (task && is_lost(task))
-        rb_lost_edge(me);
-    return task ? task->team : NULL;
-}
+bool rb_omp_unseen;
 
 // ---- memory --------------------------------------------------------------------------------------------
 
 static struct rb_arena records;
 
-// What the parent had stays mapped and in use by this stack; a lock held by a thread that is no more does not.
+// What the parent had stays mapped and in use by this stack; a lock held by a thread that is no more does
+// not.
 static void after_fork(void)
 {
     rb_arena_init(&records, rb_options.memory / SHARE);
@@ -76,15 +59,15 @@ void rb_omp_free(void *block, size_t bytes)
 
 void rb_omp_team_begin(struct rb_self *me, struct rb_omp_team *team)
 {
-    rb_on_release(me, key(&team->begun));
+    rb_on_release(me, rb_omp_key(&team->begun));
 }
 
 void rb_omp_team_end(struct rb_self *me, struct rb_omp_team *team)
 {
     // libomp's workers say their last word when they arrive in the region's last barrier.
-    rb_on_acquire(me, key(&team->ended));
-    rb_on_acquire(me, key(&team->barrier[0]));
-    rb_on_acquire(me, key(&team->barrier[1]));
+    rb_on_acquire(me, rb_omp_key(&team->ended));
+    rb_on_acquire(me, rb_omp_key(&team->barrier[0]));
+    rb_on_acquire(me, rb_omp_key(&team->barrier[1]));
     if (rb_omp_unseen)
         rb_lost_edge(me);
     if (team == &rb_omp_spare_team) // others may be using it
@@ -106,7 +89,7 @@ struct rb_omp_task *rb_omp_implicit_begin(struct rb_self *me, struct rb_omp_team
 {
     struct rb_omp_task *t = rb_omp_alloc(sizeof(*t));
 
-    rb_on_acquire(me, key(&team->begun));
+    rb_on_acquire(me, rb_omp_key(&team->begun));
     if (!t) {
         rb_lost_edge(me);
         return &rb_omp_lost;
@@ -120,50 +103,50 @@ void rb_omp_implicit_end(struct rb_self *me, struct rb_omp_task *task, bool team
 {
     if (!task)
         return;
-    if (is_lost(task)) {
+    if (rb_omp_is_lost(task)) {
         rb_lost_edge(me);
         return;
     }
     if (team_alive)
-        rb_on_release(me, key(&task->team->ended));
+        rb_on_release(me, rb_omp_key(&task->team->ended));
     __atomic_store_n(&task->ended, true, __ATOMIC_RELEASE);
     rb_omp_put(me, task);
 }
 
 void rb_omp_arrive(struct rb_self *me, struct rb_omp_task *task)
 {
-    struct rb_omp_team *team = team_of(me, task);
+    struct rb_omp_team *team = rb_omp_team_of(me, task);
 
     if (!team)
         return;
-    task->waiting = key(&team->barrier[task->round & 1]);
+    task->waiting = rb_omp_key(&team->barrier[task->round & 1]);
     rb_on_release(me, task->waiting);
 }
 
 void rb_omp_learn(struct rb_self *me, struct rb_omp_task *task)
 {
-    struct rb_omp_team *team = team_of(me, task);
+    struct rb_omp_team *team = rb_omp_team_of(me, task);
 
     if (!team)
         return;
     if (rb_omp_unseen)
         rb_lost_edge(me);
-    rb_on_acquire(me, key(&team->barrier[task->round & 1]));
+    rb_on_acquire(me, rb_omp_key(&team->barrier[task->round & 1]));
 }
 
 void rb_omp_depart(struct rb_self *me, struct rb_omp_task *task)
 {
     rb_omp_learn(me, task);
-    if (!task || is_lost(task))
+    if (!task || rb_omp_is_lost(task))
         return;
     task->waiting = 0;
     task->round++;
 }
 
 // ---- dependences ---------------------------------------------------------------------------------------
-// Only children of the same task are ordered by depend clauses. Every address named in one has an entry in the
-// parent, in a tree by its hash; the parent's thread alone looks there. `in` releases to readers, `out` (inout,
-// mutexinoutset) to writers, `inoutset` to setters; each acquires what it must come after.
+// Only children of the same task are ordered by depend clauses. Every address named in one has an entry in
+// the parent, in a tree by its hash; the parent's thread alone looks there. `in` releases to readers, `out`
+// (inout, mutexinoutset) to writers, `inoutset` to setters; each acquires what it must come after.
 
 struct rb_omp_dependence {
     struct rb_omp_dependence *child[4];
@@ -209,12 +192,12 @@ static bool add_link(struct rb_omp_task *task, struct rb_omp_dependence *on, enu
 
 void rb_omp_depend(struct rb_omp_task *task, uintptr_t address, enum rb_omp_kind kind)
 {
-    struct rb_omp_task *parent = is_lost(task) ? NULL : task->parent;
+    struct rb_omp_task *parent = rb_omp_is_lost(task) ? NULL : task->parent;
     struct rb_omp_dependence **at;
 
     if (!parent)
         return;
-    if (is_lost(parent)) {
+    if (rb_omp_is_lost(parent)) {
         task->lossy = true;
         return;
     }
@@ -232,11 +215,11 @@ void rb_omp_depend(struct rb_omp_task *task, uintptr_t address, enum rb_omp_kind
 
 static void acquire_dependence(struct rb_self *me, const struct rb_omp_dependence *d, enum rb_omp_kind kind)
 {
-    rb_on_acquire(me, key(&d->writers));
+    rb_on_acquire(me, rb_omp_key(&d->writers));
     if (kind != RB_OMP_IN)
-        rb_on_acquire(me, key(&d->readers));
+        rb_on_acquire(me, rb_omp_key(&d->readers));
     if (kind != RB_OMP_SET)
-        rb_on_acquire(me, key(&d->setters));
+        rb_on_acquire(me, rb_omp_key(&d->setters));
 }
 
 static void acquire_dependences(struct rb_self *me, const struct rb_omp_task *task)
@@ -247,9 +230,9 @@ static void acquire_dependences(struct rb_self *me, const struct rb_omp_task *ta
         for (uint32_t i = 0; i < l->count; i++)
             acquire_dependence(me, l->link[i].on, l->link[i].kind);
     if (task->waits_for_all)
-        rb_on_acquire(me, key(&parent->children));
+        rb_on_acquire(me, rb_omp_key(&parent->children));
     if ((task->waits_for_all || task->depends) && __atomic_load_n(&parent->all_used, __ATOMIC_ACQUIRE))
-        rb_on_acquire(me, key(&parent->all));
+        rb_on_acquire(me, rb_omp_key(&parent->all));
 }
 
 static void release_dependences(struct rb_self *me, const struct rb_omp_task *task)
@@ -258,25 +241,28 @@ static void release_dependences(struct rb_self *me, const struct rb_omp_task *ta
         for (uint32_t i = 0; i < l->count; i++) {
             const struct rb_omp_dependence *d = l->link[i].on;
             const enum rb_omp_kind kind = l->link[i].kind;
-            rb_on_release(me, key(kind == RB_OMP_IN ? &d->readers : kind == RB_OMP_OUT ? &d->writers : &d->setters));
+            rb_on_release(me, rb_omp_key(kind == RB_OMP_IN    ? &d->readers
+                                         : kind == RB_OMP_OUT ? &d->writers
+                                                              : &d->setters));
         }
     if (task->waits_for_all)
-        rb_on_release(me, key(&task->parent->all));
+        rb_on_release(me, rb_omp_key(&task->parent->all));
 }
 
-void rb_omp_depend_wait(struct rb_self *me, struct rb_omp_task *task, uintptr_t address, enum rb_omp_kind kind)
+void rb_omp_depend_wait(struct rb_self *me, struct rb_omp_task *task, uintptr_t address,
+                        enum rb_omp_kind kind)
 {
     if (!task)
         return;
-    if (is_lost(task) || rb_omp_unseen) {
+    if (rb_omp_is_lost(task) || rb_omp_unseen) {
         rb_lost_edge(me);
-        if (is_lost(task))
+        if (rb_omp_is_lost(task))
             return;
     }
     if (__atomic_load_n(&task->all_used, __ATOMIC_ACQUIRE))
-        rb_on_acquire(me, key(&task->all));
+        rb_on_acquire(me, rb_omp_key(&task->all));
     if (kind == RB_OMP_ALL) {
-        rb_on_acquire(me, key(&task->children));
+        rb_on_acquire(me, rb_omp_key(&task->children));
         return;
     }
     const struct rb_omp_dependence *d = *find(task, address);
@@ -309,14 +295,14 @@ struct rb_omp_task *rb_omp_task_new(struct rb_omp_task *parent)
     if (parent) {
         t->team = parent->team;
         t->group = parent->group;
-        t->group_lost = is_lost(parent) || parent->group_lost || parent->groups_lost;
+        t->group_lost = rb_omp_is_lost(parent) || parent->group_lost || parent->groups_lost;
     }
     return t;
 }
 
 struct rb_omp_task *rb_omp_task_like(const struct rb_omp_task *sibling)
 {
-    struct rb_omp_task *t = is_lost(sibling) ? NULL : rb_omp_alloc(sizeof(*t));
+    struct rb_omp_task *t = rb_omp_is_lost(sibling) ? NULL : rb_omp_alloc(sizeof(*t));
 
     if (!t)
         return &rb_omp_lost;
@@ -332,13 +318,13 @@ struct rb_omp_task *rb_omp_task_like(const struct rb_omp_task *sibling)
 
 void rb_omp_get(struct rb_omp_task *task)
 {
-    if (task && !is_lost(task))
+    if (task && !rb_omp_is_lost(task))
         __atomic_fetch_add(&task->refs, 1, __ATOMIC_RELAXED);
 }
 
 void rb_omp_put(struct rb_self *me, struct rb_omp_task *task)
 {
-    while (task && !is_lost(task) && __atomic_fetch_sub(&task->refs, 1, __ATOMIC_ACQ_REL) == 1) {
+    while (task && !rb_omp_is_lost(task) && __atomic_fetch_sub(&task->refs, 1, __ATOMIC_ACQ_REL) == 1) {
         struct rb_omp_task *parent = task->parent;
         while (task->depends) {
             struct rb_omp_links *l = task->depends;
@@ -355,19 +341,19 @@ void rb_omp_put(struct rb_self *me, struct rb_omp_task *task)
 
 void rb_omp_task_launch(struct rb_self *me, struct rb_omp_task *task)
 {
-    if (is_lost(task))
+    if (rb_omp_is_lost(task))
         rb_lost_edge(me);
     else
-        rb_on_release(me, key(&task->begun));
+        rb_on_release(me, rb_omp_key(&task->begun));
 }
 
 void rb_omp_task_begin(struct rb_self *me, struct rb_omp_task *task)
 {
-    if (is_lost(task) || rb_omp_unseen || task->lossy)
+    if (rb_omp_is_lost(task) || rb_omp_unseen || task->lossy)
         rb_lost_edge(me);
-    if (is_lost(task))
+    if (rb_omp_is_lost(task))
         return;
-    rb_on_acquire(me, key(&task->begun));
+    rb_on_acquire(me, rb_omp_key(&task->begun));
     acquire_dependences(me, task);
 }
 
@@ -379,51 +365,52 @@ static void release_task(struct rb_self *me, const struct rb_omp_task *task)
     if (rb_omp_unseen || task->lossy || task->group_lost)
         rb_lost_edge(me);
     // Who has ended waits for no children, but they may be waited for by depend(inout: omp_all_memory).
-    if (parent && !is_lost(parent) &&
-        (!__atomic_load_n(&parent->ended, __ATOMIC_ACQUIRE) || __atomic_load_n(&parent->all_used, __ATOMIC_ACQUIRE)))
-        rb_on_release(me, key(&parent->children));
+    if (parent && !rb_omp_is_lost(parent) &&
+        (!__atomic_load_n(&parent->ended, __ATOMIC_ACQUIRE) ||
+         __atomic_load_n(&parent->all_used, __ATOMIC_ACQUIRE)))
+        rb_on_release(me, rb_omp_key(&parent->children));
     if (task->group)
-        rb_on_release(me, key(&task->group->done));
+        rb_on_release(me, rb_omp_key(&task->group->done));
     release_dependences(me, task);
 }
 
 void rb_omp_task_end(struct rb_self *me, struct rb_omp_task *task, const struct rb_omp_task *under)
 {
-    if (is_lost(task) || (under && is_lost(under)))
+    if (rb_omp_is_lost(task) || (under && rb_omp_is_lost(under)))
         rb_lost_edge(me);
-    if (is_lost(task))
+    if (rb_omp_is_lost(task))
         return;
     release_task(me, task);
     if (under && under->waiting)
         rb_on_release(me, under->waiting);
     else if (!under && task->team) // its implicit task has ended: in the region's last barrier
-        rb_on_release(me, key(&task->team->ended));
+        rb_on_release(me, rb_omp_key(&task->team->ended));
     __atomic_store_n(&task->ended, true, __ATOMIC_RELEASE);
 }
 
 void rb_omp_task_fulfill(struct rb_self *me, struct rb_omp_task *task)
 {
-    if (is_lost(task)) {
+    if (rb_omp_is_lost(task)) {
         rb_lost_edge(me);
         return;
     }
-    rb_on_release(me, key(&task->begun)); // for a creator that waits for it
+    rb_on_release(me, rb_omp_key(&task->begun)); // for a creator that waits for it
     release_task(me, task);
     if (!task->team)
         return;
-    rb_on_release(me, key(&task->team->ended));
-    rb_on_release(me, key(&task->team->barrier[0])); // the team may wait in either
-    rb_on_release(me, key(&task->team->barrier[1]));
+    rb_on_release(me, rb_omp_key(&task->team->ended));
+    rb_on_release(me, rb_omp_key(&task->team->barrier[0])); // the team may wait in either
+    rb_on_release(me, rb_omp_key(&task->team->barrier[1]));
 }
 
 void rb_omp_taskwait(struct rb_self *me, struct rb_omp_task *task)
 {
     if (!task)
         return;
-    if (is_lost(task) || rb_omp_unseen)
+    if (rb_omp_is_lost(task) || rb_omp_unseen)
         rb_lost_edge(me);
-    if (!is_lost(task))
-        rb_on_acquire(me, key(&task->children));
+    if (!rb_omp_is_lost(task))
+        rb_on_acquire(me, rb_omp_key(&task->children));
 }
 
 // Once a group could not be had, those inside it are not tried: they end in the reverse order.
@@ -431,7 +418,7 @@ void rb_omp_group_begin(struct rb_omp_task *task)
 {
     struct rb_omp_group *g;
 
-    if (!task || is_lost(task))
+    if (!task || rb_omp_is_lost(task))
         return;
     g = task->groups_lost ? NULL : rb_omp_alloc(sizeof(*g));
     if (!g) {
@@ -446,10 +433,10 @@ void rb_omp_group_learn(struct rb_self *me, struct rb_omp_task *task)
 {
     if (!task)
         return;
-    if (is_lost(task) || task->groups_lost || rb_omp_unseen)
+    if (rb_omp_is_lost(task) || task->groups_lost || rb_omp_unseen)
         rb_lost_edge(me);
-    if (!is_lost(task) && !task->groups_lost && task->group)
-        rb_on_acquire(me, key(&task->group->done));
+    if (!rb_omp_is_lost(task) && !task->groups_lost && task->group)
+        rb_on_acquire(me, rb_omp_key(&task->group->done));
 }
 
 void rb_omp_group_end(struct rb_self *me, struct rb_omp_task *task)
@@ -457,7 +444,7 @@ void rb_omp_group_end(struct rb_self *me, struct rb_omp_task *task)
     struct rb_omp_group *g;
 
     rb_omp_group_learn(me, task);
-    if (!task || is_lost(task))
+    if (!task || rb_omp_is_lost(task))
         return;
     if (task->groups_lost) {
         task->groups_lost--;
@@ -469,116 +456,4 @@ void rb_omp_group_end(struct rb_self *me, struct rb_omp_task *task)
     task->group = g->outer;
     rb_on_destroy(me, (uintptr_t)g, sizeof(*g));
     rb_omp_free(g, sizeof(*g));
-}
-
-// ---- ordered, doacross, cancel -------------------------------------------------------------------------
-
-// Turns of all ordered loops of a team go through one object: loops may overlap (nowait), so it joins.
-void rb_omp_ordered_begin(struct rb_self *me, struct rb_omp_task *task)
-{
-    const struct rb_omp_team *team = team_of(me, task);
-
-    if (team)
-        rb_on_acquire(me, key(&team->ordered));
-}
-
-void rb_omp_ordered_end(struct rb_self *me, struct rb_omp_task *task)
-{
-    const struct rb_omp_team *team = team_of(me, task);
-
-    if (team)
-        rb_on_release(me, key(&team->ordered));
-}
-
-// An iteration posts to a slot by the hash of its vector, and to `posted`, which has them all. Who waits for it
-// takes the slot if the iteration was the last to post there, else `posted`. The stamp is written after the
-// slot's release and before the library's own post, so what a waiter finds is complete.
-void rb_omp_doacross_begin(struct rb_self *me, struct rb_omp_task *task, uint32_t dims,
-                           const int64_t (*ranges)[3])
-{
-    struct rb_omp_team *team = team_of(me, task);
-
-    if (!team)
-        return;
-    task->dims = dims;
-    task->loops++;
-    if (ranges && !task->ranges)
-        task->ranges = rb_omp_alloc(sizeof(*task->ranges));
-    for (uint32_t i = 0; ranges && task->ranges && i < dims && i < RB_OMP_DIMS; i++)
-        for (unsigned j = 0; j < 3; j++)
-            task->ranges->of[i][j] = ranges[i][j];
-    rb_spin_lock(&team->lock);
-    if (!team->posts)
-        __atomic_store_n(&team->posts, rb_omp_alloc(sizeof(*team->posts)), __ATOMIC_RELEASE);
-    rb_spin_unlock(&team->lock);
-}
-
-static bool outside(const struct rb_omp_task *task, const uint64_t *iteration)
-{
-    bool out = false;
-
-    for (uint32_t i = 0; task->ranges && i < task->dims && i < RB_OMP_DIMS; i++) {
-        const int64_t *r = task->ranges->of[i], at = (int64_t)iteration[i];
-        out |= r[2] < 0 ? at > r[0] || at < r[1] : at < r[0] || at > r[1];
-    }
-    return out;
-}
-
-static uint64_t stamp_of(const struct rb_omp_task *task, const uint64_t *iteration)
-{
-    uint64_t h = task->loops;
-
-    for (uint32_t i = 0; i < task->dims; i++)
-        h = rb_mix64(h ^ (iteration[i] + 0x9e3779b97f4a7c15u * (i + 1)));
-    return h | 1; // 0: nobody has posted
-}
-
-static uint64_t *slot_of(struct rb_omp_posts *posts, uint64_t stamp)
-{
-    return &posts->stamp[stamp >> 32 & (RB_OMP_POSTS - 1)];
-}
-
-void rb_omp_doacross_post(struct rb_self *me, struct rb_omp_task *task, const uint64_t *iteration)
-{
-    struct rb_omp_team *team = team_of(me, task);
-    struct rb_omp_posts *posts = team ? __atomic_load_n(&team->posts, __ATOMIC_ACQUIRE) : NULL;
-
-    if (!team)
-        return;
-    rb_on_release(me, key(&team->posted));
-    if (posts) {
-        const uint64_t stamp = stamp_of(task, iteration);
-        rb_on_release(me, (uintptr_t)slot_of(posts, stamp));
-        __atomic_store_n(slot_of(posts, stamp), stamp, __ATOMIC_RELEASE);
-    }
-}
-
-void rb_omp_doacross_wait(struct rb_self *me, struct rb_omp_task *task, const uint64_t *iteration)
-{
-    struct rb_omp_team *team = team_of(me, task);
-    struct rb_omp_posts *posts = team ? __atomic_load_n(&team->posts, __ATOMIC_ACQUIRE) : NULL;
-    const uint64_t stamp = posts ? stamp_of(task, iteration) : 0;
-
-    if (!team || outside(task, iteration))
-        return;
-    if (posts && __atomic_load_n(slot_of(posts, stamp), __ATOMIC_ACQUIRE) == stamp)
-        rb_on_acquire(me, (uintptr_t)slot_of(posts, stamp));
-    else
-        rb_on_acquire(me, key(&team->posted));
-}
-
-void rb_omp_cancel(struct rb_self *me, struct rb_omp_task *task)
-{
-    const struct rb_omp_team *team = team_of(me, task);
-
-    if (team)
-        rb_on_release(me, key(&team->cancelled));
-}
-
-void rb_omp_cancelled(struct rb_self *me, struct rb_omp_task *task)
-{
-    const struct rb_omp_team *team = team_of(me, task);
-
-    if (team)
-        rb_on_acquire(me, key(&team->cancelled));
 }

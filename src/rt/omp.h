@@ -2,17 +2,18 @@
 // gomp_tasks.c), libomp through its tool interface (ompt.c). Both libraries synchronise with futexes and
 // flags of their own, unseen by us; this is the order they promise, said with the verbs of sync.h.
 //
-//   region    who starts it -> every implicit task's beginning; every implicit task's end -> who goes on after it
-//   barrier   arrivals -> departures of the same round. Rounds take two objects in turn, as pthread's do; each
+//   region    who starts it -> every implicit task's beginning; every implicit task's end -> who goes on
+//   after it barrier   arrivals -> departures of the same round. Rounds take two objects in turn, as
+//   pthread's do; each
 //             implicit task counts its own, for all of a team meet the same barriers
 //   task      creation -> its beginning; its end -> taskwait of the parent, end of the taskgroup it was made
 //             in, the barrier its thread waits in, and tasks of the same parent that depend on it
 //   ordered, doacross, cancel   as their names say; see the functions
 //
-// A record's fields of type char are never read: their addresses name synchronisation objects, which go with the
-// record. Records come from an arena of this file's own, which outlives a fork: the stack of a forked child
-// still refers to them. Where memory is out, `rb_omp_lost` stands for the record, and every use of it is a
-// lost edge (rt.h).
+// A record's fields of type char are never read: their addresses name synchronisation objects, which go with
+// the record. Records come from an arena of this file's own, which outlives a fork: the stack of a forked
+// child still refers to them. Where memory is out, `rb_omp_lost` stands for the record, and every use of it
+// is a lost edge (rt.h).
 //
 // All functions are called inside the guard. A task of NULL is a thread outside any region: nothing to order.
 #ifndef RB_RT_OMP_H
@@ -27,7 +28,8 @@ struct rb_omp_posts {
     uint64_t stamp[RB_OMP_POSTS];
 };
 
-// Of a doacross loop, by dimension: the first iteration, the last, the step. Waiting for one outside is no waiting.
+// Of a doacross loop, by dimension: the first iteration, the last, the step. Waiting for one outside is no
+// waiting.
 #define RB_OMP_DIMS 16
 struct rb_omp_ranges {
     int64_t of[RB_OMP_DIMS][3];
@@ -48,9 +50,10 @@ struct rb_omp_group {
 struct rb_omp_task {
     struct rb_omp_task *parent; // counted in its refs
     struct rb_omp_team *team;
-    struct rb_omp_group *group; // innermost that is open
+    struct rb_omp_group *group;                // innermost that is open
     struct rb_omp_dependence *children_depend; // what its children depend on, by address: its own thread's
-    struct rb_omp_ranges *ranges; // of its doacross loop, where the library is asked for iterations that are none
+    struct rb_omp_ranges
+        *ranges; // of its doacross loop, where the library is asked for iterations that are none
     struct rb_omp_links *depends; // what it depends on itself: entries of its parent's
     struct rb_omp_task *outer;    // what its thread did before (ompt.c); next in a list
     uintptr_t waiting;            // object of the barrier it waits in, or 0
@@ -73,10 +76,26 @@ enum rb_omp_kind { RB_OMP_IN, RB_OMP_OUT, RB_OMP_SET, RB_OMP_ALL };
 extern RB_HIDDEN struct rb_omp_task rb_omp_lost;
 // What this thread is doing.
 extern RB_TLS RB_HIDDEN struct rb_omp_task *rb_omp_current;
-// libomp has taken us as its tool: what it tells is not to be told by interceptors as well.
-extern RB_HIDDEN bool rb_omp_tool;
 // There are tasks we do not see (target nowait): whoever waits for tasks, begins or ends one loses an edge.
 extern RB_HIDDEN bool rb_omp_unseen;
+
+RB_INLINE bool rb_omp_is_lost(const struct rb_omp_task *task)
+{
+    return task == &rb_omp_lost;
+}
+
+RB_INLINE uintptr_t rb_omp_key(const char *field)
+{
+    return (uintptr_t)field;
+}
+
+// The team whose objects a construct of the task uses; NULL when there is none. rb_omp_lost has none either.
+RB_INLINE struct rb_omp_team *rb_omp_team_of(struct rb_self *me, const struct rb_omp_task *task)
+{
+    if (task && rb_omp_is_lost(task))
+        rb_lost_edge(me);
+    return task ? task->team : NULL;
+}
 
 RB_HIDDEN void *rb_omp_alloc(size_t bytes); // zeroed; NULL when the share is used up
 RB_HIDDEN void rb_omp_free(void *block, size_t bytes);
@@ -91,10 +110,11 @@ RB_HIDDEN void rb_omp_arrive(struct rb_self *me, struct rb_omp_task *task);
 RB_HIDDEN void rb_omp_learn(struct rb_self *me, struct rb_omp_task *task); // what the others did before it
 RB_HIDDEN void rb_omp_depart(struct rb_self *me, struct rb_omp_task *task);
 
-// Tasks: made, launched when what they are given is complete, begun, ended; `under` is what the thread goes back
-// to. rb_omp_put lets go of the record.
+// Tasks: made, launched when what they are given is complete, begun, ended; `under` is what the thread goes
+// back to. rb_omp_put lets go of the record.
 RB_HIDDEN struct rb_omp_task *rb_omp_task_new(struct rb_omp_task *parent);
-RB_HIDDEN struct rb_omp_task *rb_omp_task_like(const struct rb_omp_task *sibling); // same parent, same taskgroup
+RB_HIDDEN struct rb_omp_task *
+rb_omp_task_like(const struct rb_omp_task *sibling); // same parent, same taskgroup
 RB_HIDDEN void rb_omp_task_launch(struct rb_self *me, struct rb_omp_task *task);
 RB_HIDDEN void rb_omp_task_begin(struct rb_self *me, struct rb_omp_task *task);
 RB_HIDDEN void rb_omp_task_end(struct rb_self *me, struct rb_omp_task *task, const struct rb_omp_task *under);
@@ -111,7 +131,7 @@ RB_HIDDEN void rb_omp_depend(struct rb_omp_task *task, uintptr_t address, enum r
 RB_HIDDEN void rb_omp_depend_wait(struct rb_self *me, struct rb_omp_task *task, uintptr_t address,
                                   enum rb_omp_kind kind);
 
-// Inside a loop.
+// Inside a loop: omp_loops.c.
 RB_HIDDEN void rb_omp_ordered_begin(struct rb_self *me, struct rb_omp_task *task);
 RB_HIDDEN void rb_omp_ordered_end(struct rb_self *me, struct rb_omp_task *task);
 RB_HIDDEN void rb_omp_doacross_begin(struct rb_self *me, struct rb_omp_task *task, uint32_t dims,

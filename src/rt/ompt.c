@@ -1,12 +1,12 @@
-// The tool that libomp asks for when it starts: it tells of regions, barriers and tasks as they happen, each on
-// the thread it happens to. Locks, critical and ordered it tells of too late for us; they are in gomp.def.
+// The tool that libomp asks for when it starts: it tells of regions, barriers and tasks as they happen, each
+// on the thread it happens to. Locks, critical and ordered it tells of too late for us; they are in gomp.def.
 //
 // libomp keeps a word for us in each region and task: a team, a task record. A worker hears of the end of its
-// last barrier and implicit task only when it is called up again, long after the region's end: `parallel_data` is
-// NULL then, and its team is not to be touched.
+// last barrier and implicit task only when it is called up again, long after the region's end:
+// `parallel_data` is NULL then, and its team is not to be touched.
 //
-// A task's block of data comes from lists of libomp's own and goes back there, from thread to thread: what was
-// recorded of it is forgotten when the task is complete.
+// A task's block of data comes from lists of libomp's own and goes back there, from thread to thread: what
+// was recorded of it is forgotten when the task is complete.
 #include "rt/ompt.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static void on_implicit_begin(struct rb_self *me, ompt_data_t *region, ompt_data
     if (own && region)
         region->ptr = team;
     task = rb_omp_implicit_begin(me, team);
-    if (task != &rb_omp_lost) {
+    if (!rb_omp_is_lost(task)) {
         task->outer = rb_omp_current;
         task->own_team = own;
     }
@@ -81,7 +81,7 @@ static void on_implicit_end(struct rb_self *me, const ompt_data_t *region, ompt_
     if (!task)
         return;
     own = task->own_team ? task->team : NULL;
-    rb_omp_current = task == &rb_omp_lost ? task : task->outer;
+    rb_omp_current = rb_omp_is_lost(task) ? task : task->outer;
     rb_omp_implicit_end(me, task, region || own);
     if (own)
         end_team(me, own);
@@ -106,7 +106,7 @@ static void on_sync_end(struct rb_self *me, int kind, bool region, struct rb_omp
         rb_omp_taskwait(me, task);
     } else if (region) {
         rb_omp_depart(me, task);
-    } else if (task && task != &rb_omp_lost) {
+    } else if (task && !rb_omp_is_lost(task)) {
         task->waiting = 0;
         task->round++;
     }
@@ -159,14 +159,21 @@ static void complete(struct rb_self *me, ompt_data_t *data, const struct rb_omp_
     rb_omp_put(me, task);
 }
 
+// A task that waits inside the library is left in the midst of a call (gomp.h). Tasks without a record take
+// over what they find; they end in the reverse order of their beginning, so it comes out even.
+static void change_sides(struct rb_omp_task *prior, const struct rb_omp_task *next)
+{
+    if (!prior || !next || prior == &rb_omp_lost || next == &rb_omp_lost)
+        return;
+    prior->inside = rb_gomp_call();
+    rb_gomp_resume(next->inside);
+}
+
 // The task its thread leaves.
 static void on_prior(struct rb_self *me, ompt_data_t *data, int status, const struct rb_omp_task *next)
 {
     struct rb_omp_task *prior = task_of(data);
-    const bool leaves = status <= ompt_task_detach || status == ompt_task_switch;
 
-    if (leaves && prior && prior != &rb_omp_lost)
-        prior->inside = rb_gomp_call();
     if (!prior || (!prior->explicit && prior != &rb_omp_lost))
         return;
     switch (status) {
@@ -203,8 +210,6 @@ static void on_next(struct rb_self *me, struct rb_omp_task *next)
     size_t bytes = 0;
 
     rb_omp_current = next;
-    if (next)
-        rb_gomp_resume(next->inside);
     if (!next || (!next->explicit && next != &rb_omp_lost))
         return;
     rb_omp_task_begin(me, next);
@@ -217,8 +222,8 @@ static void on_next(struct rb_self *me, struct rb_omp_task *next)
 
 // ---- what libomp calls ---------------------------------------------------------------------------------
 
-static void parallel_begin(ompt_data_t *task, const void *frame, ompt_data_t *region, unsigned threads, int flags,
-                           const void *from)
+static void parallel_begin(ompt_data_t *task, const void *frame, ompt_data_t *region, unsigned threads,
+                           int flags, const void *from)
 {
     const int saved = errno;
     struct rb_self *me = rb_enter();
@@ -244,8 +249,8 @@ static void parallel_end(ompt_data_t *region, ompt_data_t *task, int flags, cons
     errno = saved;
 }
 
-static void implicit_task(int endpoint, ompt_data_t *region, ompt_data_t *task, unsigned threads, unsigned index,
-                          int flags)
+static void implicit_task(int endpoint, ompt_data_t *region, ompt_data_t *task, unsigned threads,
+                          unsigned index, int flags)
 {
     const int saved = errno;
     struct rb_self *me = rb_enter();
@@ -267,13 +272,14 @@ static void sync_region(int kind, int endpoint, ompt_data_t *region, ompt_data_t
     struct rb_self *me = rb_enter();
 
     (void)from;
-    if (me) {
+    if (me && kind != ompt_sync_region_reduction) {
         if (endpoint & ompt_scope_begin)
             on_sync_begin(me, kind, task_of(task));
         if (endpoint & ompt_scope_end)
             on_sync_end(me, kind, region != NULL, task_of(task));
-        rb_leave(me);
     }
+    if (me)
+        rb_leave(me);
     errno = saved;
 }
 
@@ -290,8 +296,8 @@ static void sync_region_wait(int kind, int endpoint, ompt_data_t *region, ompt_d
     errno = saved;
 }
 
-// Between begin and end this thread combines what others have reduced, and nothing else: that the others are done
-// with it is known to libomp alone.
+// Between begin and end this thread combines what others have reduced, and nothing else: that the others are
+// done with it is known to libomp alone.
 static void reduction(int kind, int endpoint, ompt_data_t *region, ompt_data_t *task, const void *from)
 {
     const int by = endpoint == ompt_scope_begin ? 1 : -1;
@@ -327,6 +333,8 @@ static void task_schedule(ompt_data_t *prior, int status, ompt_data_t *next)
                         status != ompt_taskwait_complete;
 
     if (me) {
+        if (leaves)
+            change_sides(task_of(prior), task_of(next));
         on_prior(me, prior, status, leaves ? task_of(next) : NULL);
         if (leaves)
             on_next(me, task_of(next));
@@ -396,7 +404,6 @@ static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *to
     task_memory = (ompt_get_task_memory_t)lookup("ompt_get_task_memory");
     for (unsigned i = 0; i < RB_LENGTH(callbacks); i++)
         set(callbacks[i].event, callbacks[i].function);
-    rb_omp_tool = true;
     return 1;
 }
 
@@ -405,8 +412,9 @@ static void finalize(ompt_data_t *tool)
     (void)tool;
 }
 
-// Asked by libomp when it starts, before it looks for tools elsewhere (OMP_TOOL_LIBRARIES, LLVM's Archer). Also
-// before the runtime is on: a library may have used OpenMP in its constructor; the callbacks pass through then.
+// Asked by libomp when it starts, before it looks for tools elsewhere (OMP_TOOL_LIBRARIES, LLVM's Archer).
+// Also before the runtime is on: a library may have used OpenMP in its constructor; the callbacks pass
+// through then.
 RB_WEAK ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime);
 RB_WEAK ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime)
 {

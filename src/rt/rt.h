@@ -39,6 +39,14 @@ struct rb_rt_counters {
 #undef RB_COUNTER
 };
 
+// The thread has acquired what the object at the address held while its version was this one (objects.h).
+struct rb_heard {
+    uintptr_t address;
+    const struct rb_object *object;
+    uint64_t version;
+};
+#define RB_HEARD 8u
+
 struct rb_self {
     struct rb_thread hb;     // what the engine knows of the thread
     struct rb_engine engine; // the same for all threads but `width` and `blind`
@@ -58,11 +66,12 @@ struct rb_self {
     uint32_t id; // 0 is the main thread, unique while 2^24 are enough
     uint32_t os_id;
     struct rb_walk walk;
-    struct rb_sync ended;     // released when the thread ends, acquired by who joins
-    struct rb_sync begun;     // released by the creator, acquired at the start
-    struct rb_fences *fences; // fences.c, once it used one
-    int64_t fiber_skip;       // rb_skip while another fiber runs (annotations.c)
-    void *record;             // record.c: the thread's buffer
+    struct rb_sync ended;            // released when the thread ends, acquired by who joins
+    struct rb_sync begun;            // released by the creator, acquired at the start
+    struct rb_fences *fences;        // fences.c, once it used one
+    struct rb_heard heard[RB_HEARD]; // atomics.c: what loads have acquired already, by address
+    int64_t fiber_skip;              // rb_skip while another fiber runs (annotations.c)
+    void *record;                    // record.c: the thread's buffer
 
     struct rb_rt_counters count;
     struct rb_found *found; // race.c: a race met while an object's lock was held, to be reported after
@@ -90,9 +99,9 @@ struct rb_process {
     uint32_t generation;   // of the access history; grows when all of it is forgotten
     uint32_t width;        // slots ever used
     uint32_t stack_depth;
-    bool take_all;           // sampler=all
-    bool whole_ranges;       // a range is looked at whole, not in a piece
-    bool windows;            // synchronisation may be passed over: rb_sampling_sync says when
+    bool take_all;     // sampler=all
+    bool whole_ranges; // a range is looked at whole, not in a piece
+    bool windows;      // synchronisation may be passed over: rb_sampling_sync says when
     uint64_t lost_edges;
     uint64_t races, suppressed; // reported, and found but suppressed
 };
