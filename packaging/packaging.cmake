@@ -10,7 +10,7 @@ add_custom_command(TARGET railbird POST_BUILD
   COMMAND ${CMAKE_COMMAND} -E create_symlink railbird ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/railbird-c++)
 
 # Objects without content under the names of TSan's runtimes (src/rt/shims/empty.c says why). Nothing of the
-# options of the other targets is for them.
+# options of the other targets is for them. TSan's bring libm along, so programs linked with them may not ask for it.
 configure_file(src/rt/shims/gcc.specs ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/railbird/gcc.specs COPYONLY)
 set(RB_SHIM_NAMES libtsan.so.0 libtsan.so.2 libclang_rt.tsan-x86_64.so libclang_rt.tsan.so)
 foreach(name ${RB_SHIM_NAMES})
@@ -18,7 +18,7 @@ foreach(name ${RB_SHIM_NAMES})
   add_library(${shim} SHARED src/rt/shims/empty.c)
   set_target_properties(${shim} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${name}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/railbird/shims
-    COMPILE_OPTIONS "" LINK_OPTIONS "-nostdlib")
+    COMPILE_OPTIONS "" LINK_OPTIONS "-nostdlib;-Wl,--no-as-needed;-lm")
   install(TARGETS ${shim} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/railbird/shims)
 endforeach()
 

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/witness.h"
+
 static bool can_run(const char *path)
 {
     struct stat st;
@@ -113,8 +115,9 @@ char *launch_setenv(const char *name, const char *value)
 
 // ------------------------------------------------------------------------------------- a child in our place
 
-// Passed on to the child. Those the terminal sends go to the whole foreground group, the child among it: for
-// them it is enough that they do not end us first.
+// Passed on to the child, unless it has them already: what the terminal sends, or kill() to the group, goes
+// to the whole group, the child among it. For those it is enough that they do not end us first; twice is not
+// the same as once for a program that ends in haste at the second.
 static const int forwarded[] = {SIGTERM,  SIGHUP,  SIGUSR1, SIGUSR2, SIGALRM,
                                 SIGWINCH, SIGCONT, SIGINT,  SIGQUIT};
 
@@ -125,8 +128,7 @@ static void forward(int signal, siginfo_t *info, void *context)
     const int before = errno;
 
     (void)context;
-    // From the terminal (SI_KERNEL) the child has it already; from kill() we alone have it.
-    if (child > 0 && info->si_code != SI_KERNEL)
+    if (child > 0 && info->si_code != SI_KERNEL && !witness_saw(signal)) // SI_KERNEL: the terminal
         kill(child, signal);
     errno = before;
 }
@@ -136,18 +138,21 @@ int launch_run(char *const *words, int stdout_to, struct launch *l)
     struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigaction before[RB_LENGTH(forwarded)];
     int pipes[2], problem = 0;
-    sigset_t all, mask;
+    sigset_t all, mask, passed_on;
 
     if (pipe2(pipes, O_CLOEXEC) < 0)
         return errno;
     sigfillset(&action.sa_mask);
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &mask); // none is to arrive between fork and `child = `
+    sigemptyset(&passed_on);
     for (size_t i = 0; i < RB_LENGTH(forwarded); i++) {
+        sigaddset(&passed_on, forwarded[i]);
         sigaction(forwarded[i], NULL, &before[i]);
         if (before[i].sa_handler != SIG_IGN) // nohup
             sigaction(forwarded[i], &action, NULL);
     }
+    witness_start(&passed_on);
     const pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         for (size_t i = 0; i < RB_LENGTH(forwarded); i++)
@@ -176,6 +181,7 @@ int launch_run(char *const *words, int stdout_to, struct launch *l)
     }
     close(pipes[0]);
     child = 0;
+    witness_end();
     for (size_t i = 0; i < RB_LENGTH(forwarded); i++)
         sigaction(forwarded[i], &before[i], NULL);
     return problem;

@@ -1,19 +1,19 @@
 // RPT (Dynamic Race Detection with O(1) Samples, POPL 2023, algorithm 2) as a program that reads its windows
 // and nothing else.
 //
-//   m = 4T + 2h      k = 4m / eps      r = 15 ln(1/delta) / (2 eps)
-//   n < 12m / eps: the whole trace is one window; also where r k > 64 n, when r windows would leave a hole
-//   (away from the ends of the trace) with probability below n/k e^-64: this bounds r, whatever delta is, and
-//   sees no less. Else r starts, uniform in [0, n - k]; overlapping windows are merged; each is analysed with
-//   fresh metadata, as if nothing came before.
+//   m, k, r and the beginning are those of sample/rpt.h
+//   n below the beginning: the whole trace is one window; also where r k > 64 n, when r windows would leave a
+//   hole (away from the ends of the trace) with probability below n/k e^-64: this bounds r, whatever delta
+//   is, and sees no less. Else r starts, uniform in [0, n - k]; overlapping windows are merged; each is
+//   analysed with fresh metadata, as if nothing came before.
 //
 // Sound, because whether two events are ordered depends only on what lies between them. n, T and h come from
 // the header, event i is at a computed offset, and all state is keyed by what the window names: the work is
 // O(r k) whatever n, the number of variables and the number of locks.
-#include <math.h>
 #include <stdlib.h>
 
 #include "lab/replay_state.h"
+#include "sample/rpt.h"
 
 struct plan {
     uint64_t n, k, r;
@@ -21,19 +21,13 @@ struct plan {
 
 static struct plan make_plan(const struct rb_reader *reader, const struct rb_sampler_spec *spec)
 {
-    const double m = 4.0 * (double)reader->header.threads_run + 2.0 * (double)reader->header.locks_held;
-    struct plan p = {.n = reader->header.events};
+    const double m = rb_rpt_m(reader->header.threads_run, reader->header.locks_held);
+    const uint64_t n = reader->header.events;
+    const struct plan whole = {n, n, 1};
+    const struct plan p = {n, rb_rpt_window(m, spec->p), rb_rpt_windows(spec->p, spec->delta)};
+    const bool covered = (double)p.r * (double)p.k > 64.0 * (double)n;
 
-    if (m <= 0 || (double)p.n < 12 * m / spec->p) {
-        p.k = p.n;
-        p.r = 1;
-    } else {
-        const double k = ceil(4 * m / spec->p), r = ceil(-15 * log(spec->delta) / (2 * spec->p));
-        const bool covered = r * k > 64.0 * (double)p.n;
-        p.k = covered ? p.n : (uint64_t)k;
-        p.r = covered ? 1 : (uint64_t)r;
-    }
-    return p;
+    return m <= 0 || n < rb_rpt_beginning(m, spec->p) || covered ? whole : p;
 }
 
 static int by_value(const void *a, const void *b)

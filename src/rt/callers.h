@@ -1,7 +1,8 @@
 // Accesses that libc makes on behalf of its caller: memcpy, strlen, read. They count only if the caller is
 // instrumented code. Code that is not may order its threads by means the runtime cannot see (atomics without
 // a hook), and what it does with libc's help must not be held against it: TSan reports such accesses, and is
-// wrong at times.
+// wrong at times. Giving memory back is another matter: free and munmap are the end of it for everybody, and
+// free counts as a write whoever calls it, as it does for TSan.
 //
 // READ and WRITE are for interceptors: they cost one decrement unless the access is sampled, and only then
 // look at the caller and work out the number of bytes, which must be of those that libc really touches.

@@ -203,11 +203,13 @@ static void depart(bool inside)
 #define RETURNED_void(call)           call
 #define RETURNED_bool(call)           const bool r = call
 #define RETURNED_unsigned(call)       const unsigned r = call
+#define RETURNED_int(call)            const int r = call
 #define RETURNED_rb_omp_pointer(call) void *r = call
 #define RETURN_rb_omp_pointer         return r
 #define RETURN_void
 #define RETURN_bool     return r
 #define RETURN_unsigned return r
+#define RETURN_int      return r
 
 #define RB_OMP_BARRIER(ret, name)            \
     RB_INTERCEPT(ret, name, (void))          \

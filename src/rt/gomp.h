@@ -120,4 +120,11 @@ RB_INLINE bool rb_gomp_tells(void)
     return rb_process.on && !rb_gomp_is_libomp();
 }
 
+// Tasks (gomp_tasks.c), also those that GOMP_task does not make. A record is NULL if nothing is to be told;
+// it is launched when what the task is given is complete, and ended by a thread that goes back to `under`.
+RB_HIDDEN struct rb_omp_task *rb_gomp_task_new(void **depend, bool detached);
+RB_HIDDEN void rb_gomp_task_launch(struct rb_omp_task *task);
+RB_HIDDEN void rb_gomp_task_end(struct rb_omp_task *task, const struct rb_omp_task *under);
+RB_HIDDEN void rb_gomp_wait_for_depends(void **depend);
+
 #endif

@@ -12,12 +12,11 @@
 
 #include "rt/sync.h"
 
-// omp_task's and omp_target's flags in gcc's calls.
+// Flags in gcc's calls.
 enum {
     TASK_DEPEND = 1 << 3,
     TASK_NOGROUP = 1 << 11,
     TASK_DETACH = 1 << 13,
-    TARGET_NOWAIT = 1 << 0,
 };
 
 enum { DEPEND_IN = 1, DEPEND_INOUTSET = 5 }; // of omp_depend_t; others are like `out`
@@ -120,7 +119,7 @@ static struct rb_omp_task *begin_task(const struct header *h)
     return task;
 }
 
-static void end_task(struct rb_omp_task *task, const struct rb_omp_task *under)
+void rb_gomp_task_end(struct rb_omp_task *task, const struct rb_omp_task *under)
 {
     const int saved = errno;
     struct rb_self *me = rb_enter();
@@ -145,11 +144,11 @@ static void run_task(void *given)
     rb_omp_current = task;
     h->fn(data);
     rb_omp_current = under;
-    end_task(task, under);
+    rb_gomp_task_end(task, under);
     rb_gomp_resume(depth);
 }
 
-static void launch(struct rb_omp_task *task)
+void rb_gomp_task_launch(struct rb_omp_task *task)
 {
     struct rb_self *me = rb_enter();
 
@@ -171,7 +170,7 @@ static void copy_task(void *to, void *from)
         copy_bytes(h->data, h->word, sizeof(h->word[0]));
     h->copy((char *)to + h->offset, h->data);
     rb_gomp_resume(depth);
-    launch(h->task);
+    rb_gomp_task_launch(h->task);
 }
 
 // ---- making tasks --------------------------------------------------------------------------------------
@@ -274,8 +273,7 @@ static void learn_depends(void **depend)
     errno = saved;
 }
 
-// The record of a task about to be made; NULL if nothing is to be told.
-static struct rb_omp_task *make_task(void **depend, bool detached)
+struct rb_omp_task *rb_gomp_task_new(void **depend, bool detached)
 {
     const int saved = errno;
     struct rb_self *me = enter_to_tell();
@@ -312,7 +310,7 @@ RB_INTERCEPT(void, GOMP_task,
               unsigned flags, void **depend, int priority, void *detach))
 {
     const bool detached = (flags & TASK_DETACH) && data && size >= (long)sizeof(uintptr_t);
-    struct rb_omp_task *task = make_task(flags & TASK_DEPEND ? depend : NULL, detached);
+    struct rb_omp_task *task = rb_gomp_task_new(flags & TASK_DEPEND ? depend : NULL, detached);
 
     if (!task) {
         RB_OMP_REAL(GOMP_task)(fn, data, copy, size, align, deferred, flags, depend, priority, detach);
@@ -325,7 +323,7 @@ RB_INTERCEPT(void, GOMP_task,
     h->words = detached;
     if (!copy) {
         copy_bytes((char *)h + h->offset, data, (size_t)size);
-        launch(task);
+        rb_gomp_task_launch(task);
     }
     const bool inside = rb_gomp_enter();
     RB_OMP_REAL(GOMP_task)
@@ -396,7 +394,7 @@ static void end_taskloop(struct rb_omp_task *common, bool group)
         h->words = 2;                                                                                  \
         if (!copy) {                                                                                   \
             copy_bytes((char *)h + h->offset, data, (size_t)size);                                     \
-            launch(common);                                                                            \
+            rb_gomp_task_launch(common);                                                               \
         }                                                                                              \
         const bool inside = rb_gomp_enter();                                                           \
         RB_OMP_REAL(name)                                                                              \
@@ -431,7 +429,7 @@ RB_INTERCEPT(void, GOMP_taskwait, (void))
     with_current(rb_omp_taskwait);
 }
 
-static void wait_for_depends(void **depend)
+void rb_gomp_wait_for_depends(void **depend)
 {
     const bool inside = rb_gomp_enter();
 
@@ -442,7 +440,7 @@ static void wait_for_depends(void **depend)
 
 RB_INTERCEPT(void, GOMP_taskwait_depend, (void **depend))
 {
-    wait_for_depends(depend);
+    rb_gomp_wait_for_depends(depend);
 }
 
 static void begin_group(struct rb_self *me, struct rb_omp_task *task)
@@ -464,54 +462,4 @@ RB_INTERCEPT(void, GOMP_taskgroup_end, (void))
     RB_OMP_REAL(GOMP_taskgroup_end)();
     rb_gomp_leave(inside);
     with_current(rb_omp_group_end);
-}
-
-// ---- target constructs, which run on this machine unless there is another device -----------------------
-// What is not `nowait` is done by this thread, outside any team. It waits for its dependences first: here
-// already, so that what it runs comes after them. What is `nowait` becomes a task whose beginning and end we
-// do not see.
-
-static void before_target(unsigned flags, void **depend)
-{
-    if (!rb_gomp_tells())
-        return;
-    if (flags & TARGET_NOWAIT) {
-        struct rb_self *me = rb_enter();
-        rb_omp_unseen = true;
-        if (me) {
-            rb_lost_edge(me);
-            rb_leave(me);
-        }
-    } else if (depend) {
-        wait_for_depends(depend);
-    }
-}
-
-RB_INTERCEPT(void, GOMP_target_ext,
-             (int device, rb_omp_fn fn, size_t count, void **addresses, size_t *sizes, unsigned short *kinds,
-              unsigned flags, void **depend, void **args))
-{
-    struct rb_omp_task *outer = rb_omp_current;
-
-    before_target(flags, depend);
-    if (!(flags & TARGET_NOWAIT))
-        rb_omp_current = NULL;
-    RB_OMP_REAL(GOMP_target_ext)(device, fn, count, addresses, sizes, kinds, flags, depend, args);
-    rb_omp_current = outer;
-}
-
-RB_INTERCEPT(void, GOMP_target_update_ext,
-             (int device, size_t count, void **addresses, size_t *sizes, unsigned short *kinds,
-              unsigned flags, void **depend))
-{
-    before_target(flags, depend);
-    RB_OMP_REAL(GOMP_target_update_ext)(device, count, addresses, sizes, kinds, flags, depend);
-}
-
-RB_INTERCEPT(void, GOMP_target_enter_exit_data,
-             (int device, size_t count, void **addresses, size_t *sizes, unsigned short *kinds,
-              unsigned flags, void **depend))
-{
-    before_target(flags, depend);
-    RB_OMP_REAL(GOMP_target_enter_exit_data)(device, count, addresses, sizes, kinds, flags, depend);
 }

@@ -74,6 +74,19 @@ bool rb_heap_block(uintptr_t address, struct rb_block *block)
     return found;
 }
 
+size_t rb_heap_bytes(void)
+{
+    size_t bytes = 0;
+
+    for (uint64_t i = 0; blocks && i <= block_mask; i++)
+        if (blocks[i].address)
+            bytes += blocks[i].size;
+    return bytes;
+}
+
+void (*rb_heap_told_new)(const volatile void *block, size_t size);
+void (*rb_heap_told_gone)(const volatile void *block);
+
 // After the real allocator has answered.
 static void *allocated(void *block, size_t size, uintptr_t pc)
 {
@@ -84,6 +97,8 @@ static void *allocated(void *block, size_t size, uintptr_t pc)
         rb_memory_new(me, (uintptr_t)block, RB_REAL(malloc_usable_size)(block)); // as much as free will write
         block_new(me, (uintptr_t)block, size, pc);
         rb_leave(me);
+        if (RB_UNLIKELY(rb_heap_told_new != NULL))
+            rb_heap_told_new(block, size);
     }
     errno = saved;
     return block;
@@ -93,8 +108,10 @@ static void *allocated(void *block, size_t size, uintptr_t pc)
 static void freeing(void *block, uintptr_t pc)
 {
     const int saved = errno;
-    struct rb_self *me = block ? rb_enter() : NULL;
 
+    if (RB_UNLIKELY(rb_heap_told_gone != NULL) && block && rb_self_tls && !rb_self_tls->busy)
+        rb_heap_told_gone(block);
+    struct rb_self *me = block ? rb_enter() : NULL;
     if (me) {
         const size_t size = RB_REAL(malloc_usable_size)(block);
         if (--rb_skip < 0)

@@ -18,6 +18,11 @@ RB_HIDDEN void rb_heap_find_real(void);
 RB_HIDDEN void rb_heap_reset_after_fork(void);
 // The live block that holds the address, if it is still known.
 RB_HIDDEN bool rb_heap_block(uintptr_t address, struct rb_block *block);
+// Bytes in the live blocks that are still known.
+RB_HIDDEN size_t rb_heap_bytes(void);
+// The program wants to be told of blocks (tsan_heap.c): called outside the guard.
+extern RB_HIDDEN void (*rb_heap_told_new)(const volatile void *block, size_t size);
+extern RB_HIDDEN void (*rb_heap_told_gone)(const volatile void *block);
 // Memory that starts anew: mappings, stacks.
 RB_HIDDEN void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size);
 

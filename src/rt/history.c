@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "rt/footprint.h"
 #include "rt/record.h"
 
 #define ENTRIES    10u
@@ -81,6 +82,8 @@ int rb_history_init(size_t bytes)
     if (pages == MAP_FAILED)
         return -ENOMEM;
     bucket_mask = count - 1;
+    rb_footprint_map(buckets, count * sizeof(struct bucket));
+    rb_footprint_map(pages, PAGES * sizeof(*pages));
     return 0;
 }
 
@@ -199,6 +202,13 @@ bool rb_history_knows(struct rb_self *me, const struct rb_touch *t)
     return known;
 }
 
+// Once the runtime is off, somebody's synchronisation goes unseen (thread.c).
+static inline void believe(struct rb_hit *hit)
+{
+    if (RB_UNLIKELY(hit->epoch) && !__atomic_load_n(&rb_process.on, __ATOMIC_SEQ_CST))
+        hit->epoch = 0;
+}
+
 void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t where, struct rb_hit *hit)
 {
     const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
@@ -219,6 +229,7 @@ void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t whe
         }
         rb_spin_unlock(&b->lock);
     }
+    believe(hit);
 }
 
 // What to do with the entries of a line of memory that overlap [from, end): the bucket's lock is held.
@@ -263,8 +274,9 @@ static void check_entry(struct rb_self *me, struct entry *e, void *context)
         return;
     rb_process.ops->peek(&me->engine, &me->hb, cell_of(e), (struct rb_access){0, true}, &partner);
     if (partner.epoch)
-        *hit = (struct rb_hit){(key_granule(e->key) << 3) + (unsigned)__builtin_ctz((unsigned)(e->key & 0xff)),
-                               partner.epoch, partner.where, (e->key & ATOMIC) != 0};
+        *hit =
+            (struct rb_hit){(key_granule(e->key) << 3) + (unsigned)__builtin_ctz((unsigned)(e->key & 0xff)),
+                            partner.epoch, partner.where, (e->key & ATOMIC) != 0};
 }
 
 void rb_history_check(struct rb_self *me, uintptr_t from, size_t bytes, struct rb_hit *hit)
@@ -272,6 +284,7 @@ void rb_history_check(struct rb_self *me, uintptr_t from, size_t bytes, struct r
     hit->epoch = 0;
     if (bytes && from + bytes > from)
         visit_range(me, from, from + bytes, check_entry, hit);
+    believe(hit);
 }
 
 static void drop_entry(struct rb_self *me, struct entry *e, void *context)

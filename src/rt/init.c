@@ -3,13 +3,13 @@
 #include "rt/init.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "rt/access.h"
+#include "rt/barriers.h"
 #include "rt/fences.h"
 #include "rt/heap.h"
 #include "rt/history.h"
@@ -69,16 +69,28 @@ static const char *expected(void *context, enum rb_option option, const char *va
     return error.text;
 }
 
-static void read_options(void)
+// getenv, in the environment that is there: libc has none yet when the loader calls us before its own start.
+static const char *variable(char *const *environment, const char *name)
+{
+    for (; environment && *environment; environment++) {
+        const char *a = *environment, *b = name;
+        while (*b && *a == *b)
+            a++, b++;
+        if (!*b && *a == '=')
+            return a + 1;
+    }
+    return "";
+}
+
+static void read_options(char *const *environment)
 {
     const struct rb_options_host host = {NULL, say, expected};
-    const char *ours = getenv("RAILBIRD_OPTIONS"), *tsan = getenv("TSAN_OPTIONS");
     struct rb_error error;
 
     rb_options_init(&rb_options);
     rb_options_parse(&rb_options, __railbird_default_options(), "__railbird_default_options", &host);
-    rb_options_parse(&rb_options, ours ? ours : "", "RAILBIRD_OPTIONS", &host);
-    rb_options_parse_tsan(&rb_options, tsan ? tsan : "", &host);
+    rb_options_parse(&rb_options, variable(environment, "RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", &host);
+    rb_options_parse_tsan(&rb_options, variable(environment, "TSAN_OPTIONS"), &host);
     rb_options_parse_tsan(&rb_options, __tsan_default_options(), &host);
     if (rb_sampler_parse(rb_options.sampler, &sampler, &error))
         rb_sampler_parse("all", &sampler, &error);
@@ -112,7 +124,7 @@ static bool set_up(void)
            rb_races_init() == 0 && rb_sampling_init(&sampler, seed()) == 0;
 }
 
-void rb_init(void)
+void rb_init(char *const *environment)
 {
     const int saved = errno;
 
@@ -121,7 +133,7 @@ void rb_init(void)
     started = true;
     rb_real_init();
     rb_program_path(); // not to be had once the main thread has ended
-    read_options();
+    read_options(environ ? environ : environment);
     if (set_up()) {
         rb_process.on = true;
         rb_watch_fork();
@@ -135,10 +147,21 @@ void rb_init(void)
     errno = saved;
 }
 
+// gcc puts this into .preinit_array, and the loader hands those functions what it hands main. Instrumented
+// modules call it without arguments: then the registers hold anything, or still the same.
+RB_EXPORT void __tsan_init(int argc, char **argv, char **environment);
+RB_EXPORT void __tsan_init(int argc, char **argv, char **environment)
+{
+    const bool given = argc >= 0 && argv && environment == argv + argc + 1;
+
+    rb_init(given ? environment : NULL);
+}
+
 void rb_init_after_fork(void)
 {
     if (!rb_process.on)
         return;
+    rb_process.child = true;
     rb_process.on = false; // what follows unmaps the very states that interceptors look at
     rb_self_tls = NULL;
     rb_threads_reset_after_fork();
@@ -149,6 +172,7 @@ void rb_init_after_fork(void)
     rb_process.generation++;
     rb_process.lost_edges = 0;
     rb_objects_reset_after_fork();
+    rb_barriers_reset_after_fork();
     rb_history_reset_after_fork();
     rb_stack_reset();
     rb_heap_reset_after_fork();

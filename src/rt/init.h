@@ -7,8 +7,8 @@
 
 extern RB_HIDDEN struct rb_options rb_options;
 
-// Starts the runtime; once.
-RB_HIDDEN void rb_init(void);
+// Starts the runtime; once. The environment is for when libc does not have it yet.
+RB_HIDDEN void rb_init(char *const *environment);
 // fork handlers, before any of the program's (process.c).
 RB_HIDDEN void rb_watch_fork(void);
 // In the child of fork: everything anew, for its one thread.

@@ -1,6 +1,7 @@
 // The interceptors that are rows, and where the real functions are.
 #include "rt/intercept.h"
 
+#include "rt/callers.h"
 #include "rt/heap.h"
 #include "rt/signals.h"
 #include "rt/sync.h"
@@ -39,11 +40,64 @@ static void rb_thread_named(pthread_t handle, const char *name)
         errno = saved;                             \
         return RB_REAL(name) args;                 \
     }
+// Of an object as memory its first byte stands for all of it, as in TSan. Before the acquire, which would
+// order what made the lock with it; unlocking adds nothing to what locking says.
+//
+// A use is worth a look when the thread has used the object seldom so far, then once in a while: looking at
+// all uses of a lock would cost more than the lock. Words of the address's 48 bits and the number of uses.
+#define USES_KNOWN 128u
+static RB_TLS uint64_t uses[USES_KNOWN];
+
+static bool worth_a_look(const volatile void *object)
+{
+    uint64_t *word = &uses[((uintptr_t)object * 0x9e3779b97f4a7c15u) >> 57];
+    uint64_t seen = *word;
+
+    if (seen >> 16 != ((uintptr_t)object & 0xffffffffffffu))
+        seen = (uint64_t)(uintptr_t)object << 16;
+    const uint16_t times = (uint16_t)(seen + 1);
+    *word = (seen & ~(uint64_t)0xffff) | times;
+    return times <= 8 || times % 64 == 0;
+}
+
+#define USED(object) (worth_a_look(object) ? RB_TOUCH(RB_HOW_ATOMIC, object, 1) : (void)0)
+#define MADE(object) WRITE(object, 1)
+#define RB_TAKES(ret, name, params, args, done, touch, after) \
+    RB_INTERCEPT(ret, name, params)                           \
+    {                                                         \
+        ret r = RB_REAL(name) args;                           \
+        const int saved = errno;                              \
+        struct rb_self *me;                                   \
+        if (done) {                                           \
+            touch;                                            \
+            if ((me = rb_enter()) != NULL) {                  \
+                after;                                        \
+                rb_leave(me);                                 \
+            }                                                 \
+        }                                                     \
+        errno = saved;                                        \
+        return r;                                             \
+    }
+#define RB_GIVES(ret, name, params, args, touch, before) \
+    RB_INTERCEPT(ret, name, params)                      \
+    {                                                    \
+        const int saved = errno;                         \
+        touch;                                           \
+        struct rb_self *me = rb_enter();                 \
+        if (me) {                                        \
+            before;                                      \
+            rb_leave(me);                                \
+        }                                                \
+        errno = saved;                                   \
+        return RB_REAL(name) args;                       \
+    }
 #define RB_ODD(ret, name, params)
 #pragma GCC diagnostic ignored "-Wpedantic" // mtx_destroy returns nothing, by `return`
 #include "rt/intercept.def"
 #undef RB_BEFORE
 #undef RB_AFTER
+#undef RB_TAKES
+#undef RB_GIVES
 #undef RB_ODD
 
 #if !defined(RB_STATIC)
@@ -52,7 +106,9 @@ struct rb_real rb_real;
 // Functions that changed their layout: the plain look-up may find the old one.
 static const struct {
     const char *name, *version;
-} versioned[] = {{"pthread_cond_wait", "GLIBC_2.3.2"}, {"pthread_cond_timedwait", "GLIBC_2.3.2"}};
+} versioned[] = {{"pthread_cond_wait", "GLIBC_2.3.2"},   {"pthread_cond_timedwait", "GLIBC_2.3.2"},
+                 {"pthread_cond_init", "GLIBC_2.3.2"},   {"pthread_cond_destroy", "GLIBC_2.3.2"},
+                 {"pthread_cond_signal", "GLIBC_2.3.2"}, {"pthread_cond_broadcast", "GLIBC_2.3.2"}};
 
 void *rb_real_find(void **slot, const char *name)
 {

@@ -57,18 +57,19 @@ static void sending_many(const struct mmsghdr *m, unsigned count, uintptr_t pc)
         sending(&m[i].msg_hdr, pc);
 }
 
-static void received(const struct msghdr *m, ssize_t r, uintptr_t pc)
+// The sender's address and the messages beside the bytes. `room` is what there was for the address.
+static void received(const struct msghdr *m, ssize_t r, socklen_t room, uintptr_t pc)
 {
+    const struct iovec beside[] = {{m->msg_name, m->msg_namelen < room ? m->msg_namelen : room},
+                                   {m->msg_control, m->msg_controllen}};
+
     if (r < 0)
         return;
     rb_touch_pieces(m->msg_iov, m->msg_iovlen, (size_t)r, RB_HOW_WRITE, pc);
+    for (unsigned i = 0; i < RB_LENGTH(beside); i++)
+        if (beside[i].iov_base)
+            rb_touch_pieces(&beside[i], 1, beside[i].iov_len, RB_HOW_WRITE, pc);
     each_passed(m, rb_fd_new);
-}
-
-static void received_many(const struct mmsghdr *m, int count, uintptr_t pc)
-{
-    for (int i = 0; i < count; i++)
-        received(&m[i].msg_hdr, m[i].msg_len, pc);
 }
 
 // What a call that receives has learnt: something, or that there will be nothing any more.
@@ -195,29 +196,99 @@ RB_INTERCEPT(int, shutdown, (int fd, int how))
     return RB_REAL(shutdown)(fd, how);
 }
 
-RB_INTERCEPT(int, accept, (int fd, __SOCKADDR_ARG a, socklen_t *size))
+// Functions that fill in an address, or a value, and how long it is; `room` is what they were given for it,
+// to be asked before. What is longer is cut off, and the length says so.
+#define ROOM(to, size) ((to) && (size) ? *(size) : 0)
+
+static void filled(void *to, socklen_t *size, socklen_t room, uintptr_t pc)
+{
+    if (!to || !size)
+        return;
+    const size_t n = *size < room ? *size : room;
+    const struct iovec pieces[] = {{size, sizeof(*size)}, {to, n}};
+    rb_touch_pieces(pieces, 2, sizeof(*size) + n, RB_HOW_WRITE, pc);
+}
+
+#define RB_ACCEPTS(name, params, args)                     \
+    RB_INTERCEPT(int, name, params)                        \
+    {                                                      \
+        const uint32_t object = rb_fd_object(fd);          \
+        const socklen_t room = ROOM(a.__sockaddr__, size); \
+        USED(fd, object);                                  \
+        const int r = RB_REAL(name) args;                  \
+        if (r >= 0) {                                      \
+            rb_fd_new(r);                                  \
+            rb_fd_acquire(object);                         \
+            filled(a.__sockaddr__, size, room, RB_PC);     \
+        }                                                  \
+        return r;                                          \
+    }
+RB_ACCEPTS(accept, (int fd, __SOCKADDR_ARG a, socklen_t *size), (fd, a, size))
+RB_ACCEPTS(accept4, (int fd, __SOCKADDR_ARG a, socklen_t *size, int flags), (fd, a, size, flags))
+
+// What a socket is now comes after what made it so: bind, connect.
+#define RB_TELLS(name, params, args, to)          \
+    RB_INTERCEPT(int, name, params)               \
+    {                                             \
+        const uint32_t object = rb_fd_object(fd); \
+        const socklen_t room = ROOM(to, size);    \
+        USED(fd, object);                         \
+        const int r = RB_REAL(name) args;         \
+        if (r == 0) {                             \
+            rb_fd_acquire(object);                \
+            filled(to, size, room, RB_PC);        \
+        }                                         \
+        return r;                                 \
+    }
+RB_TELLS(getsockname, (int fd, __SOCKADDR_ARG a, socklen_t *size), (fd, a, size), a.__sockaddr__)
+RB_TELLS(getpeername, (int fd, __SOCKADDR_ARG a, socklen_t *size), (fd, a, size), a.__sockaddr__)
+RB_TELLS(getsockopt, (int fd, int level, int name, void *to, socklen_t *size), (fd, level, name, to, size),
+         to)
+
+#define RB_RECEIVES_FROM(name, params, args)               \
+    RB_INTERCEPT(ssize_t, name, params)                    \
+    {                                                      \
+        const uint32_t object = rb_fd_object(fd);          \
+        const socklen_t room = ROOM(a.__sockaddr__, size); \
+        USED(fd, object);                                  \
+        const ssize_t r = RB_REAL(name) args;              \
+        heard(object, r >= 0, r);                          \
+        WRITE(to, rb_moved(r, n));                         \
+        if (r >= 0)                                        \
+            filled(a.__sockaddr__, size, room, RB_PC);     \
+        return r;                                          \
+    }
+RB_RECEIVES_FROM(recvfrom, (int fd, void *to, size_t n, int flags, __SOCKADDR_ARG a, socklen_t *size),
+                 (fd, to, n, flags, a, size))
+RB_RECEIVES_FROM(__recvfrom_chk,
+                 (int fd, void *to, size_t n, size_t most, int flags, __SOCKADDR_ARG a, socklen_t *size),
+                 (fd, to, n, most, flags, a, size))
+
+RB_INTERCEPT(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags))
 {
     const uint32_t object = rb_fd_object(fd);
+    const socklen_t room = m && m->msg_name ? m->msg_namelen : 0;
 
     USED(fd, object);
-    const int r = RB_REAL(accept)(fd, a, size);
-    if (r >= 0) {
-        rb_fd_new(r);
-        rb_fd_acquire(object);
-    }
+    const ssize_t r = RB_REAL(recvmsg)(fd, m, flags);
+    heard(object, r >= 0, r);
+    if (r >= 0)
+        received(m, r, room, RB_PC);
     return r;
 }
 
-RB_INTERCEPT(int, accept4, (int fd, __SOCKADDR_ARG a, socklen_t *size, int flags))
+RB_INTERCEPT(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned count, int flags, struct timespec *t))
 {
     const uint32_t object = rb_fd_object(fd);
+    socklen_t room[64] = {0}; // addresses of the first ones
 
+    for (unsigned i = 0; m && i < count && i < RB_LENGTH(room); i++)
+        room[i] = m[i].msg_hdr.msg_name ? m[i].msg_hdr.msg_namelen : 0;
     USED(fd, object);
-    const int r = RB_REAL(accept4)(fd, a, size, flags);
-    if (r >= 0) {
-        rb_fd_new(r);
-        rb_fd_acquire(object);
-    }
+    const int r = RB_REAL(recvmmsg)(fd, m, count, flags, t);
+    heard(object, r >= 0, r);
+    for (int i = 0; i < r; i++)
+        received(&m[i].msg_hdr, m[i].msg_len, i < (int)RB_LENGTH(room) ? room[i] : 0, RB_PC);
     return r;
 }
 
@@ -259,12 +330,14 @@ static void polled(const struct pollfd *of, nfds_t n, int ready)
     }
 }
 
-#define RB_POLLS(name, params, args)      \
-    RB_INTERCEPT(int, name, params)       \
-    {                                     \
-        const int r = RB_REAL(name) args; \
-        polled(of, n, r);                 \
-        return r;                         \
+#define RB_POLLS(name, params, args)                      \
+    RB_INTERCEPT(int, name, params)                       \
+    {                                                     \
+        const int r = RB_REAL(name) args;                 \
+        polled(of, n, r);                                 \
+        for (nfds_t i = 0; r >= 0 && i < n; i++)          \
+            WRITE(&of[i].revents, sizeof(of[i].revents)); \
+        return r;                                         \
     }
 RB_POLLS(poll, (struct pollfd * of, nfds_t n, int ms), (of, n, ms))
 RB_POLLS(__poll_chk, (struct pollfd * of, nfds_t n, int ms, size_t room), (of, n, ms, room))

@@ -1,8 +1,10 @@
-// The odd ones of the pthread family: creation, conditions, barriers, once, exit handlers, C++ guards.
+// The odd ones of the pthread family: creation, conditions, once, exit handlers, C++ guards.
 #include <linux/futex.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "rt/callers.h"
 #include "rt/intercept.h"
 #include "rt/sync.h"
 #include "rt/thread.h"
@@ -74,9 +76,11 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*functio
             rb_arena_free(&rb_process.arena, s, sizeof(*s));
         return RB_REAL(pthread_create)(thread, attr, function, argument);
     }
-    // Until it has its state, a handler on the new thread would get one of its own, without what its creator knows.
+    // Until it has its state, a handler on the new thread would get one of its own, without what its creator
+    // knows.
     sigset_t all, of_attr;
-    *s = (struct start){function, argument, child, {{0}}, !attr || pthread_attr_getsigmask_np(attr, &of_attr)};
+    *s =
+        (struct start){function, argument, child, {{0}}, !attr || pthread_attr_getsigmask_np(attr, &of_attr)};
     sigfillset(&all);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s->mask, 8);
     const sigset_t mask = s->mask; // `s` is the thread's, once it runs
@@ -135,13 +139,13 @@ static void after_join(struct rb_self *t, pthread_t handle, bool done)
     errno = saved;
 }
 
-#define RB_JOIN_BY(name, params, args, success)   \
-    RB_INTERCEPT(int, name, params)               \
-    {                                             \
-        struct rb_self *joined = before_join(t);  \
-        const int r = RB_REAL(name) args;         \
-        after_join(joined, t, r == success);      \
-        return r;                                 \
+#define RB_JOIN_BY(name, params, args, success)  \
+    RB_INTERCEPT(int, name, params)              \
+    {                                            \
+        struct rb_self *joined = before_join(t); \
+        const int r = RB_REAL(name) args;        \
+        after_join(joined, t, r == success);     \
+        return r;                                \
     }
 RB_JOIN_BY(pthread_join, (pthread_t t, void **result), (t, result), 0)
 RB_JOIN_BY(pthread_tryjoin_np, (pthread_t t, void **result), (t, result), 0)
@@ -180,6 +184,7 @@ static void unlocked_to_wait(void *mutex)
     RB_INTERCEPT(int, name, params)            \
     {                                          \
         int r;                                 \
+        RB_TOUCH(RB_HOW_ATOMIC, c, 1);         \
         unlocked_to_wait(m);                   \
         pthread_cleanup_push(locked_again, m); \
         r = RB_REAL(name) args;                \
@@ -193,66 +198,6 @@ RB_WAIT_ON(pthread_cond_clockwait,
            (pthread_cond_t * c, pthread_mutex_t *m, clockid_t k, const struct timespec *t), (c, m, k, t))
 RB_WAIT_ON(cnd_wait, (cnd_t * c, mtx_t *m), (c, m))
 RB_WAIT_ON(cnd_timedwait, (cnd_t * c, mtx_t *m, const struct timespec *t), (c, m, t))
-
-// ---- barriers ------------------------------------------------------------------------------------------
-// With one clock for all rounds a slow waker would learn the next round's arrivals and hide races. Two clocks
-// in turn suffice: every thread has left round n before any can arrive in round n + 2. Arrivals are counted
-// to tell rounds apart: the first `parties` are round 0, and so on. Rounds use the addresses barrier and
-// barrier + 1; the count is kept in the object at the barrier's own address.
-
-RB_INTERCEPT(int, pthread_barrier_init,
-             (pthread_barrier_t * b, const pthread_barrierattr_t *a, unsigned count))
-{
-    const int r = RB_REAL(pthread_barrier_init)(b, a, count);
-    struct rb_self *me = r == 0 ? rb_enter() : NULL;
-
-    if (me) {
-        rb_on_destroy(me, (uintptr_t)b, sizeof(*b));
-        struct rb_object *o = rb_object_make(me, (uintptr_t)b);
-        if (o) {
-            o->parties = count;
-            rb_object_unlock(o);
-        }
-        rb_leave(me);
-    }
-    return r;
-}
-
-// The object of the round this thread arrives in.
-static uintptr_t barrier_round(struct rb_self *me, uintptr_t barrier)
-{
-    struct rb_object *o = rb_object_make(me, barrier);
-    uintptr_t object = barrier;
-
-    if (!o)
-        return barrier;
-    if (o->parties) {
-        const uint32_t round = o->arrived++ / o->parties;
-        object = barrier + (round & 1);
-        if (o->arrived == 2 * o->parties)
-            o->arrived = 0;
-    }
-    rb_object_unlock(o);
-    return object;
-}
-
-RB_INTERCEPT(int, pthread_barrier_wait, (pthread_barrier_t * b))
-{
-    struct rb_self *me = rb_enter();
-    uintptr_t object = 0;
-
-    if (me) {
-        object = barrier_round(me, (uintptr_t)b);
-        rb_on_release(me, object);
-        rb_leave(me);
-    }
-    const int r = RB_REAL(pthread_barrier_wait)(b);
-    if (object && (me = rb_enter()) != NULL) {
-        rb_on_acquire(me, object);
-        rb_leave(me);
-    }
-    return r;
-}
 
 // ---- once ----------------------------------------------------------------------------------------------
 // The function runs through ours, which releases when it is done; whoever returns has acquired.
@@ -422,3 +367,68 @@ RB_INTERCEPT(int, on_exit, (void (*function)(int, void *), void *argument))
     *h = (struct handler){NULL, function, argument};
     return RB_REAL(on_exit)(run_with_status, h);
 }
+
+#if !defined(RB_STATIC)
+// What atexit was given: without an argument, and perhaps by a library that has gone since.
+static void run_plain(void *given)
+{
+    const struct handler h = *(struct handler *)given;
+    struct dl_find_object file;
+
+    after_once((uintptr_t)&exit_handlers);
+    if (!_dl_find_object((void *)(uintptr_t)h.argument, &file))
+        ((void (*)(void))(uintptr_t)h.argument)();
+}
+
+// libc's is a part of the file that calls it. libtsan has one, so programs linked with that have none of
+// their own.
+RB_WEAK int atexit(void (*function)(void));
+RB_WEAK int atexit(void (*function)(void))
+{
+    struct handler *h = new_handler();
+
+    if (!h)
+        return RB_REAL(__cxa_atexit)((void (*)(void *))(void (*)(void))function, NULL, NULL);
+    *h = (struct handler){NULL, NULL, (void *)(uintptr_t)function};
+    return RB_REAL(__cxa_atexit)(run_plain, h, NULL);
+}
+#endif
+
+// ---- names ---------------------------------------------------------------------------------------------
+
+RB_INTERCEPT(int, prctl, (int what, ...))
+{
+    unsigned long word[4];
+    va_list list;
+    struct rb_self *me;
+
+    va_start(list, what);
+    for (int i = 0; i < 4; i++)
+        word[i] = va_arg(list, unsigned long);
+    va_end(list);
+    const int r = RB_REAL(prctl)(what, word[0], word[1], word[2], word[3]);
+    const int saved = errno;
+    if (r == 0 && what == PR_SET_NAME && (me = rb_enter()) != NULL) {
+        rb_thread_name(me->id, (const char *)word[0]);
+        rb_leave(me);
+    }
+    errno = saved;
+    return r;
+}
+
+#if !defined(RB_STATIC)
+// std::promise::set_value_at_thread_exit: libstdc++ makes the value ready when the thread has ended, by an atomic store in
+// its own code that nobody sees. So what the thread has done is forgotten, and what it still does not recorded.
+RB_INTERCEPT(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, (void *ready))
+{
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        me->ignore_reads++;
+        me->ignore_writes++;
+        rb_lost_edge(me);
+        rb_leave(me);
+    }
+    RB_REAL(_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv)(ready);
+}
+#endif

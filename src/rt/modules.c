@@ -2,8 +2,12 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "rt/unwind.h"
 
 static char program[4096];
 
@@ -39,6 +43,126 @@ static void read_build_id(const char *at, size_t bytes, char *hex)
     }
 }
 
+// ---- names that are not absolute -----------------------------------------------------------------------
+// The loader keeps a library's name as it was asked for, by dlopen or by a relative rpath; once the program
+// has changed its folder, and in the tool's process, such a name means nothing. The kernel knows the file.
+// Its name is looked up once while the same libraries are loaded, and kept for good: programs load few
+// libraries that way.
+
+struct place {
+    struct place *next;
+    uint64_t key; // where the file is mapped, and the generation of loaded files (unwind.h) in bits 48 to 63
+    char path[];
+};
+static struct place *places; // grows only, at its head
+
+static struct place *places_now(void)
+{
+    return __atomic_load_n(&places, __ATOMIC_ACQUIRE);
+}
+
+#define LINE 4352u // of the kernel's list of maps: a path and what is before it
+
+// from-to, in hexadecimal, with the address in it?
+static bool holds(const char *line, uintptr_t address)
+{
+    uintptr_t bound[2] = {0, 0};
+
+    for (unsigned i = 0; i < 2; i++, line++)
+        for (; *line && *line != '-' && *line != ' '; line++)
+            bound[i] = bound[i] << 4 | (uintptr_t)(*line <= '9' ? *line - '0' : *line - 'a' + 10);
+    return bound[0] <= address && address < bound[1];
+}
+
+// The name in a line, which is ended here; NULL if what is mapped is no file.
+static char *name_in(char *line)
+{
+    static const char gone[] = " (deleted)";
+    const size_t tail = sizeof(gone) - 1;
+    char *end = line;
+
+    while (*line && *line != '/')
+        line++;
+    while (*end)
+        end++;
+    if ((size_t)(end - line) > tail && !__builtin_strcmp(end - tail, gone))
+        end[-(ptrdiff_t)tail] = 0;
+    return *line ? line : NULL;
+}
+
+// The line of the process's maps that holds the address, whole lines at a time. Asked of this thread: of a
+// process whose main thread has ended the kernel says nothing.
+static char *find_line(char room[LINE], uintptr_t address)
+{
+    const int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0);
+    char *found = NULL;
+    size_t used = 0;
+    long got = 0;
+
+    while (fd >= 0 && !found && (got = syscall(SYS_read, fd, room + used, LINE - 1 - used)) > 0) {
+        char *line = room, *c = room;
+        used += (size_t)got;
+        room[used] = 0;
+        for (; !found && *c; c++) {
+            if (*c != '\n')
+                continue;
+            *c = 0;
+            if (holds(line, address))
+                found = line;
+            line = c + 1;
+        }
+        if (found || line == room) // or a line that is longer than any
+            break;
+        used -= (size_t)(line - room);
+        for (size_t i = 0; i < used; i++)
+            room[i] = line[i];
+    }
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    return found;
+}
+
+static const char *keep(const char *path, uint64_t key)
+{
+    size_t bytes = sizeof(struct place) + 1;
+
+    for (struct place *p = places_now(); p; p = p->next)
+        if (!__builtin_strcmp(p->path, path)) {
+            __atomic_store_n(&p->key, key, __ATOMIC_RELAXED);
+            return p->path;
+        }
+    for (const char *c = path; *c; c++)
+        bytes++;
+    struct place *p = rb_arena_alloc(&rb_process.kept, bytes);
+    if (!p)
+        return NULL;
+    p->key = key;
+    for (size_t i = 0; i < bytes - sizeof(*p); i++)
+        p->path[i] = path[i];
+    p->next = places_now();
+    while (!__atomic_compare_exchange_n(&places, &p->next, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+    return p->path;
+}
+
+static RB_NOINLINE const char *look_up(const char *name, uintptr_t address, uint64_t key)
+{
+    char room[LINE], *line = find_line(room, address), *path = line ? name_in(line) : NULL;
+    const char *kept = keep(path ? path : name, key);
+
+    return kept ? kept : name;
+}
+
+static const char *absolute(const char *name, const struct dl_find_object *file, uintptr_t address)
+{
+    const uint64_t key = rb_unwind_generation() << 48 | (uintptr_t)file->dlfo_map_start;
+
+    for (const struct place *p = places_now(); p; p = p->next)
+        if (__atomic_load_n(&p->key, __ATOMIC_RELAXED) == key)
+            return p->path;
+    return look_up(name, address, key);
+}
+
 bool rb_module_of(uintptr_t address, struct rb_module *m)
 {
     struct dl_find_object found;
@@ -49,6 +173,8 @@ bool rb_module_of(uintptr_t address, struct rb_module *m)
     m->path = found.dlfo_link_map->l_name;
     if (!m->path || !m->path[0])
         m->path = rb_program_path();
+    else if (m->path[0] != '/')
+        m->path = absolute(m->path, &found, address);
     m->bias = found.dlfo_link_map->l_addr;
     const ElfW(Ehdr) *head = found.dlfo_map_start;
     if (head->e_ident[0] != ELFMAG0 || head->e_ident[1] != ELFMAG1 || head->e_phentsize != sizeof(ElfW(Phdr)))

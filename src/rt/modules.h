@@ -5,7 +5,7 @@
 #include "rt/rt.h"
 
 struct rb_module {
-    const char *path;
+    const char *path;  // absolute, where that can be known
     uintptr_t bias;    // address minus this is the file's own (ELF virtual) address
     char build_id[65]; // hex, or ""
 };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "rt/footprint.h"
 #include "rt/record.h"
 
 #define CHAINS     (1u << 15)
@@ -46,6 +47,7 @@ int rb_objects_init(void)
         return -ENOMEM;
     chains = (struct rb_object **)(void *)map;
     pages = (uint32_t *)(void *)(map + CHAINS * sizeof(*chains));
+    rb_footprint_map(map, bytes);
     return 0;
 }
 

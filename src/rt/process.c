@@ -45,7 +45,7 @@ static __attribute__((constructor(101))) void on_load(void)
 
     dl_iterate_phdr(asks_for_hooks, &found);
     if (found)
-        rb_init();
+        rb_init(NULL);
 }
 
 static __attribute__((destructor(101))) void on_end(void)

@@ -92,7 +92,8 @@ extern RB_TLS RB_HIDDEN int64_t rb_skip;
 
 // The process. Written at start, by fork's child, and where noted.
 struct rb_process {
-    bool on; // the runtime works; false: everything passes through
+    bool on;    // the runtime works; false: everything passes through
+    bool child; // of a fork, and has not become another program since
     const struct rb_engine_ops *ops;
     struct rb_arena arena; // clocks, objects, lists (shared: it has its own lock)
     struct rb_arena kept;  // what outlives a fork: exit handlers

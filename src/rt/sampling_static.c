@@ -4,18 +4,20 @@
 // is a hash of that and of the seed. So the choice is the same in every process, thread and address layout,
 // and different seeds together reach all locations. Finding the module takes its time: answers are kept by
 // address in a table without locks, in lines of eight; a line that is full gives up a place, and what was
-// lost is worked out again.
+// lost is worked out again. An answer is for the libraries that were loaded when it was given: it has the low
+// bits of their generation with it (rb_unwind_forget), and after a dlclose it is nobody's.
 #include <errno.h>
 #include <sys/mman.h>
 
 #include "rt/access.h"
 #include "rt/modules.h"
 #include "rt/sampling.h"
+#include "rt/unwind.h"
 
 #define LINES 8192u
 #define WAYS  8u
 
-static uint64_t (*known)[WAYS]; // address << 1 | chosen; 0: nothing
+static uint64_t (*known)[WAYS]; // generation << 49 | address << 1 | chosen; 0: nothing
 static uint64_t threshold;      // P as a fraction of 2^64
 static bool always;
 
@@ -60,29 +62,31 @@ static RB_NOINLINE bool choose(uintptr_t pc)
     return always || hash < threshold;
 }
 
-static RB_NOINLINE bool learn(uint64_t *line, uintptr_t pc)
+static RB_NOINLINE bool learn(uint64_t *line, uintptr_t pc, uint64_t key)
 {
     const bool chosen = choose(pc);
     uint32_t way = 0;
 
-    while (way < WAYS && __atomic_load_n(&line[way], __ATOMIC_RELAXED))
-        way++;
+    for (uint64_t entry; way < WAYS; way++)
+        if (!(entry = __atomic_load_n(&line[way], __ATOMIC_RELAXED)) || entry >> 49 != key >> 48)
+            break;
     if (way == WAYS)
         way = (uint32_t)(rb_mix64(pc) >> 32) % WAYS;
-    __atomic_store_n(&line[way], (uint64_t)pc << 1 | chosen, __ATOMIC_RELAXED);
+    __atomic_store_n(&line[way], key << 1 | chosen, __ATOMIC_RELAXED);
     return chosen;
 }
 
 static bool is_chosen(uintptr_t pc)
 {
+    const uint64_t key = (rb_unwind_generation() << 48 | pc) & (UINT64_MAX >> 1);
     uint64_t *line = known[(pc * 0x9e3779b97f4a7c15u >> 40) & (LINES - 1)];
 
     for (uint32_t i = 0; i < WAYS; i++) {
         const uint64_t entry = __atomic_load_n(&line[i], __ATOMIC_RELAXED);
-        if (entry >> 1 == pc)
+        if (entry >> 1 == key)
             return entry & 1;
     }
-    return learn(line, pc);
+    return learn(line, pc, key);
 }
 
 static uint64_t begin(struct rb_self *me)

@@ -1,4 +1,7 @@
 // What was seen, sampled and spent: at the end of the program, as text for people or as one JSON object.
+//
+// Each process speaks for itself, from its fork on. A child says which one it is, and is silent if it did
+// nothing that could be counted: most fork to become another program, and some fail to.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,11 +31,14 @@ static void add(struct lines *l, const char *key, const char *text, uint64_t val
         l->line[l->count++] = (struct line){key, text, value};
 }
 
-static void collect(struct lines *l)
+// False: nothing worth saying.
+static bool collect(struct lines *l)
 {
     struct rb_totals t;
 
     rb_threads_totals(&t);
+    if (rb_process.child && !t.rt.accesses && !rb_process.races)
+        return false;
 #define RB_COUNTER(name, text) add(l, #name, text, t.rt.name);
 #include "rt/counters.def"
 #undef RB_COUNTER
@@ -50,6 +56,7 @@ static void collect(struct lines *l)
     add(l, "memory_used", "bytes mapped by the runtime for clocks, history and stacks",
         rb_process.arena.mapped + rb_history_bytes() + rb_stack_bytes());
     add(l, "memory_limit", "bytes it was allowed (memory=), without the amount a thread", rb_options.memory);
+    return true;
 }
 
 static void as_text(struct rb_text *t, const struct lines *l)
@@ -58,6 +65,10 @@ static void as_text(struct rb_text *t, const struct lines *l)
     rb_put(t, rb_process.ops->name);
     rb_put(t, ", sampler ");
     rb_put(t, rb_options.sampler);
+    if (rb_process.child) {
+        rb_put(t, ", child process ");
+        rb_put_number(t, (uint64_t)getpid());
+    }
     rb_put(t, "\n");
     for (unsigned i = 0; i < l->count; i++) {
         rb_put(t, "  ");
@@ -94,7 +105,8 @@ void rb_stats_print(void)
     if (!rb_options.stats && !rb_options.stats_json[0])
         return;
     lines.count = 0;
-    collect(&lines);
+    if (!collect(&lines))
+        return;
     rb_text_init(&t, buffer, sizeof(buffer));
     if (rb_options.stats_json[0]) {
         as_json(&t, &lines);

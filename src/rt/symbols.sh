@@ -1,10 +1,31 @@
 #!/bin/sh
-# symbols.sh export|wrap ARCHIVE OUT: lists for the linker, from the names that the archive defines.
+# symbols.sh export|wrap|own OUT FILE...: lists for the linker, from the names that archives or objects define.
 #   export  a dynamic list: what a program has to export for its plugins
 #   wrap    --wrap options, a line each: what a static program's calls are led to
+#   own     --wrap options for the runtime's objects: what its own calls are led to (own.c); fails if one of them
+#           calls a function that another intercepts, and own.c does not have it
 set -eu
-names=$(nm --defined-only -g "$2" | awk 'NF == 3 { print $3 }' | sort)
-case $1 in
-export) { echo '{'; echo "$names" | sed 's/.*/  &;/'; echo '};'; } >"$3" ;;
-wrap) echo "$names" | sed -n 's/^__wrap_/--wrap=/p' >"$3" ;;
+kind=$1 out=$2
+shift 2
+names=$(nm --defined-only -g "$@" | awk 'NF == 3 { print $3 }' | sort -u)
+wrapped() { echo "$names" | sed -n 's/^__wrap_//p'; }
+case $kind in
+export) { echo '{'; echo "$names" | sed 's/.*/  &;/'; echo '};'; } >"$out" ;;
+wrap) wrapped | sed 's/^/--wrap=/' >"$out" ;;
+own)
+  wrapped >"$out"
+  missing=$({
+    nm -g "$@" | awk -v own="$out" '
+      BEGIN { while ((getline name <own) > 0) has[name] = 1 }
+      NF == 3 && $2 == "W" { intercepted[$3] = 1 }
+      NF == 2 && $1 == "U" { called[$2] = 1 }
+      END { for (name in called) if (name in intercepted && !(name in has)) print name }'
+  })
+  if [ -n "$missing" ]; then
+    echo "src/rt/own.c needs a row for what the runtime calls and intercepts: $missing" >&2
+    rm -f "$out"
+    exit 1
+  fi
+  sed -i 's/^/--wrap=/' "$out"
+  ;;
 esac

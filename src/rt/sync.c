@@ -185,6 +185,22 @@ void rb_on_release(struct rb_self *me, uintptr_t object)
     rb_object_unlock(o);
 }
 
+void rb_on_acquire_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded)
+{
+    if (passed_over(me, 0))
+        return;
+    rb_sync_acquire(me, s);
+    rb_record_sync(me, RB_WAIT, recorded);
+}
+
+void rb_on_release_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded)
+{
+    if (passed_over(me, 0))
+        return;
+    rb_sync_release_join(me, s);
+    rb_record_sync(me, RB_POST, recorded);
+}
+
 void rb_on_release_store(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;

@@ -24,7 +24,12 @@ RB_HIDDEN void rb_on_release_store(struct rb_self *me, uintptr_t object);
 RB_HIDDEN void rb_on_rw_unlock(struct rb_self *me, uintptr_t object);
 RB_HIDDEN void rb_on_destroy(struct rb_self *me, uintptr_t object, size_t bytes);
 
-// The same on a locked object or a part that no table knows: `recorded` names it in a trace.
+// acquire and release of a clock that is in no table, under the lock of whoever keeps it; `recorded` names it
+// in a trace.
+RB_HIDDEN void rb_on_acquire_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded);
+RB_HIDDEN void rb_on_release_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded);
+
+// The engine's steps alone, on a locked object or such a clock.
 RB_HIDDEN void rb_sync_acquire(struct rb_self *me, struct rb_sync *s);
 RB_HIDDEN void rb_sync_release(struct rb_self *me, struct rb_sync *s); // under lock discipline
 RB_HIDDEN void rb_sync_release_join(struct rb_self *me, struct rb_sync *s);

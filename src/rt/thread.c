@@ -10,9 +10,11 @@
 
 #include "rt/access.h"
 #include "rt/fences.h"
+#include "rt/footprint.h"
 #include "rt/history.h"
 #include "rt/record.h"
 #include "rt/sync.h"
+#include "rt/tool.h"
 
 #define SLOTS   65535u
 #define RESTING 48u
@@ -21,8 +23,9 @@
 
 enum state { FREE, ALIVE, FIBER };
 
-// Where the last user of a slot stopped.
+// A slot's user, and where its last one stopped.
 struct slot {
+    struct rb_self *user; // NULL: it rests
     uint32_t epoch;
     uint32_t next; // in the queue of resting slots
     uint64_t version;
@@ -33,7 +36,7 @@ static rb_spin lock;
 static struct slot *slots;
 static uint32_t slot_count, resting, resting_first, resting_last;
 static struct rb_arena selves; // not part of memory=: the stated amount a thread
-static struct rb_self *all, *unused;
+static struct rb_self *unused;
 static struct rb_self *handles[HANDLES];
 static struct rb_thread_note *notes;
 static uint32_t next_id, alive, most_alive;
@@ -58,6 +61,10 @@ int rb_threads_init(void)
         return -ENOMEM;
     slots = (struct slot *)(void *)map;
     notes = (struct rb_thread_note *)(void *)(map + SLOTS * sizeof(*slots));
+    rb_footprint_map(map, bytes);
+    rb_footprint_arena(&selves);
+    rb_footprint_arena(&rb_process.arena);
+    rb_footprint_arena(&rb_process.kept);
     have_key = pthread_key_create(&end_key, at_thread_end) == 0;
     return 0;
 }
@@ -71,13 +78,23 @@ void rb_threads_reset_after_fork(void)
     madvise(slots, SLOTS * sizeof(*slots) + NOTES * sizeof(*notes), MADV_DONTNEED);
     slot_count = resting = 0;
     rb_arena_destroy(&selves);
-    all = unused = NULL;
+    unused = NULL;
     for (unsigned i = 0; i < HANDLES; i++)
         handles[i] = NULL;
     next_id = alive = most_alive = 0;
     ended = (struct rb_totals){0};
     rb_self_tls = NULL;
     rb_skip = 0;
+}
+
+// Bytes for clocks that n threads at once add to memory=. A clock has an entry a slot. A thread has its own
+// clock, which may be had once more by its end, by its beginning and by objects; rooms are rounded up by at
+// most a quarter.
+static size_t clock_bytes(size_t n)
+{
+    const size_t entry = rb_process.ops == &rb_su ? 48 : rb_process.ops == &rb_so ? 32 : 16;
+
+    return n * (4096 + n * entry);
 }
 
 static uint32_t take_slot(void)
@@ -90,6 +107,8 @@ static uint32_t take_slot(void)
     }
     if (slot_count == SLOTS)
         return RB_NO_SLOT;
+    const size_t more = clock_bytes(slot_count + 1) - clock_bytes(slot_count);
+    __atomic_store_n(&rb_process.arena.limit, rb_process.arena.limit + more, __ATOMIC_RELAXED);
     __atomic_store_n(&rb_process.width, slot_count + 1, __ATOMIC_RELAXED);
     return slot_count++;
 }
@@ -106,6 +125,26 @@ static void rest_slot(uint32_t s)
 static bool counts_changes(void)
 {
     return rb_process.ops == &rb_su;
+}
+
+// Objects may have taken all that there is for clocks, and their blocks may have other sizes: a thread gets
+// its first clocks all the same. They go to the shared arena with the thread, so the next one finds them
+// there.
+static int start_clocks(struct rb_self *t)
+{
+    struct rb_arena *const from[] = {t->engine.arena, &selves};
+    int r = -ENOMEM;
+
+    for (unsigned i = 0; i < RB_LENGTH(from) && r; i++) {
+        struct rb_engine engine = t->engine;
+        engine.arena = from[i];
+        r = rb_process.ops->thread_start(&engine, &t->hb);
+        if (r) { // half of it may be there
+            rb_process.ops->thread_stop(&engine, &t->hb);
+            t->hb = (struct rb_thread){.slot = t->hb.slot};
+        }
+    }
+    return r;
 }
 
 // A state with a slot, known to the engine; NULL when either is not to be had. With the lock held.
@@ -126,10 +165,8 @@ static struct rb_self *make_state(enum state state, uint32_t id)
     }
     __builtin_memset(t, 0, sizeof(*t));
     t->hb.slot = s;
-    // The stated amount a thread: its clocks, and copies of them in a few objects.
-    rb_process.arena.limit += 4096 + (size_t)slot_count * 48;
     t->engine = (struct rb_engine){rb_process.ops, &rb_process.arena, slot_count, false};
-    if (rb_process.ops->thread_start(&t->engine, &t->hb)) {
+    if (start_clocks(t)) {
         rest_slot(s);
         t->next = unused;
         unused = t;
@@ -141,8 +178,7 @@ static struct rb_self *make_state(enum state state, uint32_t id)
         t->hb.fresh->changes[s] = slots[s].version;
     t->id = id;
     t->state = state;
-    t->next = all;
-    all = t;
+    slots[s].user = t;
     return t;
 }
 
@@ -182,11 +218,7 @@ static void free_state(struct rb_self *me, struct rb_self *t)
     rb_sync_clear(me, &t->ended);
     rb_sampling_free(t);
     rb_process.ops->thread_stop(&me->engine, &t->hb);
-    for (struct rb_self **link = &all; *link; link = &(*link)->next)
-        if (*link == t) {
-            *link = t->next;
-            break;
-        }
+    s->user = NULL;
     rest_slot(t->hb.slot);
     t->state = FREE;
     t->next = unused;
@@ -348,8 +380,8 @@ static void at_thread_end(void *laps)
     rb_thread_end(me);
 }
 
-// A handle is used again once its thread has really been joined, which we hear of later: who is to be joined is
-// looked up before. Nobody else may join it then, so the state stays.
+// A handle is used again once its thread has really been joined, which we hear of later: who is to be joined
+// is looked up before. Nobody else may join it then, so the state stays.
 struct rb_self *rb_thread_joining(pthread_t handle)
 {
     struct rb_self *t;
@@ -371,7 +403,8 @@ void rb_thread_not_joined(struct rb_self *t)
     rb_spin_unlock(&lock);
 }
 
-// For a thread that was not known when its join began: of several that had this handle, the one that ended first.
+// For a thread that was not known when its join began: of several that had this handle, the one that ended
+// first.
 static struct rb_self *find_ended(pthread_t handle)
 {
     struct rb_self *found = NULL;
@@ -387,7 +420,8 @@ void rb_thread_joined(struct rb_self *me, struct rb_self *t, pthread_t handle)
     rb_spin_lock(&lock);
     if (!t)
         t = find_ended(handle);
-    if (!t || !t->finished) { // ended without its destructor, or never seen: what it did is not known to be over
+    if (!t ||
+        !t->finished) { // ended without its destructor, or never seen: what it did is not known to be over
         rb_spin_unlock(&lock);
         rb_lost_edge(me);
         return;
@@ -416,6 +450,26 @@ void rb_thread_detached(struct rb_self *me, pthread_t handle)
     rb_spin_unlock(&lock);
 }
 
+// There is no state for this thread, so its synchronisation goes unseen from now on, and an ordering of
+// others that came by way of it with it. Whoever is ordered after this thread finds the runtime off, and
+// reports nothing (history.c).
+static void give_up(void)
+{
+    static const char line[] =
+        "Railbird: no memory for another thread: the program runs unwatched from here\n";
+
+    if (__atomic_exchange_n(&rb_process.on, false, __ATOMIC_SEQ_CST))
+        rb_say(line, sizeof(line) - 1);
+}
+
+void rb_thread_retire(void)
+{
+    gone = true;
+    rb_self_tls = NULL;
+    rb_skip = RB_NEVER;
+    __atomic_store_n(&rb_process.on, false, __ATOMIC_SEQ_CST);
+}
+
 struct rb_self *rb_self_make(void)
 {
     static RB_TLS bool making; // allocation in here may come by an interceptor, and so back
@@ -425,8 +479,8 @@ struct rb_self *rb_self_make(void)
     making = true;
     struct rb_self *me = new_thread(RB_NO_THREAD, 0);
     making = false;
-    if (!me) { // its synchronisation goes unseen from now on
-        rb_process.on = false;
+    if (!me) {
+        give_up();
         return NULL;
     }
     me->busy = 1;
@@ -501,8 +555,9 @@ bool rb_thread_of_stack(uintptr_t address, uint32_t *id, bool *tls)
     bool found = false;
 
     rb_spin_lock(&lock);
-    for (struct rb_self *t = all; t && !found; t = t->next) {
-        if (t->finished)
+    for (uint32_t s = 0; s < slot_count && !found; s++) {
+        const struct rb_self *t = slots[s].user;
+        if (!t || t->finished)
             continue;
         // Static TLS is just below the thread's control block.
         *tls = t->handle_known && address < (uintptr_t)t->handle && address >= (uintptr_t)t->handle - 4096;
@@ -518,8 +573,9 @@ void rb_threads_totals(struct rb_totals *t)
 {
     rb_spin_lock(&lock);
     *t = ended;
-    for (const struct rb_self *s = all; s; s = s->next)
-        add_counts(t, s);
+    for (uint32_t s = 0; s < slot_count; s++)
+        if (slots[s].user)
+            add_counts(t, slots[s].user);
     t->threads = next_id;
     t->most_threads = most_alive;
     rb_spin_unlock(&lock);

@@ -33,7 +33,10 @@ RB_HIDDEN void rb_thread_discard(struct rb_self *me, struct rb_self *child);
 RB_HIDDEN void rb_thread_begin(struct rb_self *child);
 RB_HIDDEN void rb_thread_created(struct rb_self *me, struct rb_self *child, pthread_t handle);
 RB_HIDDEN void rb_thread_end(struct rb_self *me);
-// Before a join: the thread it is about, or NULL. After it: acquires what the thread did, or nothing came of it.
+// The calling thread may do no system call any more: it passes through from now on, and nothing is reported.
+RB_HIDDEN void rb_thread_retire(void);
+// Before a join: the thread it is about, or NULL. After it: acquires what the thread did, or nothing came of
+// it.
 RB_HIDDEN struct rb_self *rb_thread_joining(pthread_t handle);
 RB_HIDDEN void rb_thread_joined(struct rb_self *me, struct rb_self *t, pthread_t handle);
 RB_HIDDEN void rb_thread_not_joined(struct rb_self *t);

@@ -92,12 +92,6 @@ RB_EXPORT void __tsan_func_exit(void)
     }
 }
 
-RB_EXPORT void __tsan_init(void);
-RB_EXPORT void __tsan_init(void)
-{
-    rb_init();
-}
-
 RB_EXPORT void __tsan_ignore_thread_begin(void);
 RB_EXPORT void __tsan_ignore_thread_begin(void)
 {

@@ -1,10 +1,8 @@
 // The rest of what programs expect of TSan's runtime: functions of its tests, external objects, unaligned
-// accesses, older annotations, settings. Reports and memory are in tsan_report.c, Java in tsan_java.c, system
-// calls in tsan_syscalls.c.
+// accesses, older annotations, settings. Reports and memory are in tsan_report.c, the heap in tsan_heap.c,
+// Java in tsan_java.c, system calls in tsan_syscalls.c.
 //
-// Left out, because they belong to other tools or to TSan's own allocator and symbolizer: __sanitizer_cov_*,
-// __sanitizer_weak_hook_*, __sanitizer_symbolize_*, __sanitizer_get_*allocated*, __sanitizer_*_hook and the
-// like.
+// Left out, because they belong to other tools: __sanitizer_cov_*, __sanitizer_weak_hook_* and the like.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>

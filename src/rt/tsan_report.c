@@ -98,14 +98,15 @@ static bool inside(const struct file *f, uint64_t at, uint64_t bytes)
     return at <= f->size && bytes <= f->size - at;
 }
 
-// The variable at `address`, which is the file's own, in one table of symbols.
-static bool search_table(const struct file *f, const ElfW(Shdr) * table, const ElfW(Shdr) * names,
+// The variable (STT_OBJECT) or function (STT_FUNC) at `address`, which is the file's own, in one table of
+// symbols.
+static bool search_table(const struct file *f, const ElfW(Shdr) * table, const ElfW(Shdr) * names, int type,
                          uintptr_t address, struct place *p, char *name, size_t room)
 {
     const ElfW(Sym) *symbol = (const void *)(f->bytes + table->sh_offset);
 
     for (size_t n = table->sh_size / sizeof(*symbol); n; n--, symbol++) {
-        if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_shndx == SHN_UNDEF ||
+        if (ELF64_ST_TYPE(symbol->st_info) != type || symbol->st_shndx == SHN_UNDEF ||
             address < symbol->st_value || address - symbol->st_value >= symbol->st_size)
             continue;
         p->start = symbol->st_value;
@@ -121,7 +122,8 @@ static bool search_table(const struct file *f, const ElfW(Shdr) * table, const E
     return false;
 }
 
-static bool search_file(const struct file *f, uintptr_t address, struct place *p, char *name, size_t room)
+static bool search_file(const struct file *f, int type, uintptr_t address, struct place *p, char *name,
+                        size_t room)
 {
     const ElfW(Ehdr) *head = (const void *)f->bytes;
 
@@ -135,20 +137,20 @@ static bool search_file(const struct file *f, uintptr_t address, struct place *p
             continue;
         const ElfW(Shdr) *names = &section[table->sh_link];
         if (inside(f, table->sh_offset, table->sh_size) && inside(f, names->sh_offset, names->sh_size) &&
-            search_table(f, table, names, address, p, name, room))
+            search_table(f, table, names, type, address, p, name, room))
             return true;
     }
     return false;
 }
 
-static void find_variable(uintptr_t address, struct place *p, char *name, size_t room)
+static void find_symbol(int type, uintptr_t address, struct place *p, char *name, size_t room)
 {
     struct rb_module m;
     struct file f;
 
     if (!rb_module_of(address, &m) || !map_file(m.path, &f))
         return;
-    if (search_file(&f, address - m.bias, p, name, room))
+    if (search_file(&f, type, address - m.bias, p, name, room))
         p->start += m.bias;
     syscall(SYS_munmap, f.bytes, f.size);
 }
@@ -165,7 +167,7 @@ RB_EXPORT const char *__tsan_locate_address(uintptr_t address, char *name, size_
         name[0] = 0;
     find_place(address, &p);
     if (p.kind[0] == 'g')
-        find_variable(address, &p, name ? name : (char[1]){0}, name ? room : 1);
+        find_symbol(STT_OBJECT, address, &p, name ? name : (char[1]){0}, name ? room : 1);
     if (start)
         *start = p.start;
     if (size)
@@ -310,7 +312,7 @@ RB_EXPORT int __tsan_get_report_loc(void *report, unsigned long i, const char **
     if (i || !has_place(view, &p))
         return 0;
     if (p.kind[0] == 'g')
-        find_variable(view->access[0].address, &p, (char[1]){0}, 1);
+        find_symbol(STT_OBJECT, view->access[0].address, &p, (char[1]){0}, 1);
     *type = p.kind;
     *address = (void *)view->access[0].address;
     *start = (void *)p.start;
@@ -394,4 +396,95 @@ RB_WEAK void __sanitizer_print_stack_trace(void)
         syscall(SYS_write, 2, t.start, (size_t)(t.at - t.start));
     }
     rb_leave(me);
+}
+
+// ---- names on request
+// -------------------------------------------------------------------------------------- By the tables of
+// symbols in the files; lines are known to the tool alone, so there are none.
+
+static void put_described(struct rb_text *t, const char *format, uintptr_t address, const struct place *p,
+                          const char *name)
+{
+    struct rb_module m = {.path = "??"};
+    const bool known = rb_module_of(address, &m);
+
+    for (; *format; format++) {
+        if (*format != '%' || !format[1]) {
+            rb_put_char(t, *format);
+            continue;
+        }
+        switch (*++format) {
+        case 'p':
+            rb_put_hex(t, address);
+            break;
+        case 'n':
+            rb_put_number(t, 0);
+            break;
+        case 'l':
+        case 'c':
+            rb_put_number(t, 0);
+            break;
+        case 'g':
+        case 'f':
+            rb_put(t, name[0] ? name : "??");
+            break;
+        case 'F':
+            rb_put(t, "in ");
+            rb_put(t, name[0] ? name : "??");
+            break;
+        case 'q':
+            rb_put_hex(t, p->start ? address - p->start : 0);
+            break;
+        case 'm':
+        case 's':
+        case 'S':
+            rb_put(t, m.path);
+            break;
+        case 'o':
+            rb_put_hex(t, known ? address - m.bias : 0);
+            break;
+        case 'L':
+        case 'M':
+            rb_put_char(t, '(');
+            rb_put(t, m.path);
+            rb_put_char(t, '+');
+            rb_put_hex(t, known ? address - m.bias : 0);
+            rb_put_char(t, ')');
+            break;
+        default:
+            rb_put_char(t, *format);
+        }
+    }
+}
+
+static void describe(int type, uintptr_t address, const char *format, char *to, size_t room)
+{
+    struct rb_self *me = rb_enter();
+    struct place p = {0};
+    struct rb_text t;
+    char name[256] = "";
+
+    if (room < 2) {
+        if (room)
+            to[0] = 0;
+    } else {
+        find_symbol(type, address, &p, name, sizeof(name));
+        rb_text_init(&t, to, room - 1);
+        put_described(&t, format, address, &p, name);
+        *t.at = 0;
+    }
+    if (me)
+        rb_leave(me);
+}
+
+RB_WEAK void __sanitizer_symbolize_pc(void *pc, const char *format, char *to, size_t room);
+RB_WEAK void __sanitizer_symbolize_pc(void *pc, const char *format, char *to, size_t room)
+{
+    describe(STT_FUNC, (uintptr_t)pc, format, to, room);
+}
+
+RB_WEAK void __sanitizer_symbolize_global(void *address, const char *format, char *to, size_t room);
+RB_WEAK void __sanitizer_symbolize_global(void *address, const char *format, char *to, size_t room)
+{
+    describe(STT_OBJECT, (uintptr_t)address, format, to, room);
 }

@@ -45,7 +45,7 @@ build() {
     "$compiler" -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove -Wno-tsan \
       -Wno-unknown-warning-option "$@"
   else
-    RAILBIRD_CC=$compiler "$RAILBIRD" $driver "$@"
+    RAILBIRD_CC=$compiler RAILBIRD_CXX=$compiler "$RAILBIRD" $driver "$@"
   fi
 }
 
@@ -124,7 +124,19 @@ else
   trap 'rm -rf "$RB_WORK"' EXIT
 fi
 
-# A compiler that is not there is left out, and so is OpenMP where its library is not.
+# A compiler that is not there is left out, and so is OpenMP where its library is not. A clang may find the library of
+# another one beside it, older than what it calls: at the end of dynamic loops since clang 19.
+cat >"$RB_WORK/omp.c" <<'END'
+#include <omp.h>
+int main(void)
+{
+    int sum = 0;
+#pragma omp parallel for schedule(dynamic) reduction(+ : sum)
+    for (int i = 0; i < 10; i++)
+        sum += i;
+    return omp_get_max_threads() < 1 || sum != 45;
+}
+END
 usable=()
 for compiler in "${compilers[@]:-gcc}" $([ ${#compilers[@]} != 0 ] || echo clang); do
   if ! command -v "$compiler" >/dev/null || ! command -v "$(cxx_of "$compiler")" >/dev/null; then
@@ -132,7 +144,6 @@ for compiler in "${compilers[@]:-gcc}" $([ ${#compilers[@]} != 0 ] || echo clang
     continue
   fi
   usable+=("$compiler")
-  printf '#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n' >"$RB_WORK/omp.c"
   for root in '' /usr/lib/llvm-*; do
     header=$(find ${root:+"$root/lib"} /dev/null -name omp.h -print -quit 2>/dev/null)
     flags="-fopenmp${header:+ -idirafter $(dirname "$header") -L$root/lib}"
@@ -142,7 +153,8 @@ for compiler in "${compilers[@]:-gcc}" $([ ${#compilers[@]} != 0 ] || echo clang
       break
     fi
   done
-  [ -e "$RB_WORK/openmp.$compiler" ] || echo "$compiler has no OpenMP here: openmp/ is left out for it"
+  [ -e "$RB_WORK/openmp.$compiler" ] ||
+    echo "skipped: openmp/ with $compiler, whose OpenMP library is not installed"
 done
 # LLVM's OpenMP library tells a detector of its synchronisation through this tool.
 tool=$(find /usr/lib/llvm-*/lib -maxdepth 1 -name libarcher.so 2>/dev/null | sort -V | tail -1)

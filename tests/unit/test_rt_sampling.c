@@ -30,6 +30,8 @@ struct rb_process rb_process;
 struct rb_options rb_options;
 bool rb_recording;
 static uintptr_t module_bias;
+static const char *module_path = "/lib/x.so";
+uint64_t rb_unwind_generation_now;
 static bool no_module;
 
 struct rb_self *rb_self_make(void)
@@ -45,7 +47,7 @@ void rb_deliver_deferred(struct rb_self *me)
 bool rb_module_of(uintptr_t address, struct rb_module *m)
 {
     (void)address;
-    *m = (struct rb_module){.path = "/lib/x.so", .bias = module_bias};
+    *m = (struct rb_module){.path = module_path, .bias = module_bias};
     return !no_module;
 }
 
@@ -477,6 +479,23 @@ static void places(void **state)
     begin(0);
     for (uintptr_t i = 0; i < N; i++)
         assert_true((access_at(module_bias + 0x1000 + 5 * i) == RB_TAKE) == chosen[i]);
+    stop();
+
+    start("static:0.25", 4); // another library in its place, after a dlclose, gets answers of its own
+    begin(0);
+    for (uint64_t g = 0, both = 0, of_y = 0; g < 4; g++, rb_unwind_generation_now++, both = of_y = 0) {
+        module_path = g % 2 ? "/lib/x.so" : "/lib/y.so";
+        for (uintptr_t i = 0; i < N / 4; i++) {
+            const bool taken = access_at(module_bias + 0x1000 + 5 * i) == RB_TAKE;
+            assert_true(g % 2 == 0 || taken == chosen[i]);
+            both += taken && chosen[i];
+            of_y += taken;
+        }
+        if (g % 2 == 0)
+            assert_share(both, of_y, 0.25);
+    }
+    rb_unwind_generation_now = 0;
+    module_path = "/lib/x.so";
     stop();
 
     start("static:0.25", 5); // another seed: another subset

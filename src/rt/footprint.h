@@ -1,0 +1,19 @@
+// What the runtime takes of the machine's memory: the pages of its own mappings that are really there, as the
+// kernel counts them. Mappings are made large and without reservation, so their sizes say what may come, not
+// what is.
+#ifndef RB_RT_FOOTPRINT_H
+#define RB_RT_FOOTPRINT_H
+
+#include "rt/rt.h"
+
+// A mapping made at start, or an arena that makes its own. At most 32 of both; the rest is not counted.
+RB_HIDDEN void rb_footprint_map(const void *start, size_t bytes);
+RB_HIDDEN void rb_footprint_arena(const struct rb_arena *a);
+
+struct rb_footprint {
+    size_t resident, mapped;
+};
+// May be asked for while other threads go on: regions of arenas only come. errno is left alone.
+RB_HIDDEN struct rb_footprint rb_footprint(void);
+
+#endif

@@ -1,0 +1,262 @@
+# shellcheck shell=bash
+# Sourced by the scripts of this folder: a program from its Debian source package, built plain and by `railbird cc`, run
+# under the same load, compared. A script names the program and defines two functions:
+#
+#   program=NAME                 the source package
+#   known='FUNCTION|FUNCTION'    functions whose own accesses were read in the source and are races of the program's; a
+#                                regular expression; empty: none
+#   input=MEGABYTES              if wanted: that much text, as the file `in` of the load
+#   plant='FILE|PATTERN'         where FIELD_PLANT puts a race: before PATTERN's first match, in code that several threads run
+#   build                        in a copy of the source, with $CC and $CXX (one word each for CMake: $CC1, $CXX1)
+#   load                         in an empty folder, $tree is what was built; stdout and status must be the same both times
+#
+# and ends with `field`. What must hold: both builds and loads succeed, print the same, and every report has an access in a
+# known function. Any other report fails: it is a false report, or a race nobody has looked at.
+# Status 77: the source or a package it needs cannot be had here.
+#
+#   RAILBIRD        the program (default: build/bin/railbird of this tree)
+#   FIELD_CACHE     sources and builds, kept (default: ~/.cache/railbird-field)
+#   FIELD_OPTIONS   more of RAILBIRD_OPTIONS, as sampler=random:0.03 (default: every access)
+#   FIELD_TSAN=1    also built and run with the compiler's own ThreadSanitizer; its distinct reports
+#                   are counted, and compared with ours (pairs.py, out/PROGRAM/pairs); nothing fails by them
+#   FIELD_RESULTS   a file: a line of tab-separated values is added to it (run.sh makes the table)
+#   FIELD_STATS     a file: the runtime's counters are added to it, an object a process (counters.sh makes the table)
+#   FIELD_REUSE=1   the plain build is not run again if it was before
+#   FIELD_PLANT=1   a control, instead of all that: a counter without a lock is put into the program, which must be reported, or
+#                   the silence of the run without it says nothing
+#   FIELD_FULL=1    the whole load where the script has a longer one
+set -euo pipefail
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+script=$(realpath "$0")
+export LC_ALL=C.UTF-8
+RAILBIRD=$(realpath "${RAILBIRD:-$here/../../build/bin/railbird}")
+cache=${FIELD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/railbird-field}
+load_name='' known='' input='' program='' plant='' tree='' variant=''
+jobs=$(nproc)
+export jobs
+
+skip() {
+  echo "$program: skipped: $*"
+  exit 77
+}
+
+fail() {
+  echo "$program: FAIL: $*"
+  failed=1
+}
+
+# needs PACKAGE...: Debian packages that must be installed
+needs() {
+  local missing=()
+  for package; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok' || missing+=("$package")
+  done
+  [ ${#missing[@]} = 0 ] || skip "needs the packages ${missing[*]}"
+}
+
+# The source, patched as Debian patches it; without its patches where only the upstream archive can be had.
+fetch() {
+  source_folder=$cache/source/$program
+  [ -e "$source_folder/.done" ] && return
+  mkdir -p "$cache/download" "$cache/source"
+  rm -rf "$source_folder"
+  (
+    cd "$cache/download"
+    apt-get source --download-only -q "$program" >"$program.log" 2>&1 ||
+      apt-get source --download-only --tar-only -q "$program" >>"$program.log" 2>&1 || true
+  )
+  local dsc archive
+  dsc=$(find "$cache/download" -name "${program}_*.dsc" | sort -V | tail -1)
+  [ -n "$dsc" ] || skip "apt-get source $program gives nothing (are there deb-src entries?)"
+  if ! dpkg-source --no-check -x "$dsc" "$source_folder" >"$cache/download/$program.log" 2>&1; then
+    archive=$(find "$cache/download" -name "${program}_*.orig.tar.*" ! -name '*.asc' | sort -V | tail -1)
+    [ -n "$archive" ] || skip "the archive of $program could not be fetched"
+    mkdir -p "$source_folder"
+    tar xf "$archive" -C "$source_folder" --strip-components=1
+  fi
+  basename "$dsc" .dsc | cut -d_ -f2 >"$source_folder/.done"
+}
+
+# compile VARIANT: anew when the runtime is newer than what was built
+compile() {
+  variant=$1
+  tree=$cache/build/$program-$variant
+  [[ $variant = railbird || $variant = planted ]] && [ "$runtime" -nt "$tree/.done" ] && rm -f "$tree/.done"
+  [ -e "$tree/.done" ] && return
+  rm -rf "$tree"
+  mkdir -p "$cache/build"
+  cp -a "$source_folder" "$tree"
+  rm -f "$tree/.done"
+  case $variant in
+  plain) CC=gcc CXX=g++ CC1=gcc CXX1=g++ INSTRUMENT='' ;;
+  railbird | planted) CC="$RAILBIRD cc" CXX="$RAILBIRD c++" CC1=$RAILBIRD-cc CXX1=$RAILBIRD-c++ INSTRUMENT='' ;;
+  tsan) CC='gcc -fsanitize=thread' CXX='g++ -fsanitize=thread' CC1=gcc CXX1=g++ INSTRUMENT=-fsanitize=thread ;;
+  esac
+  if [ "$variant" = planted ]; then
+    sed -i "0,/${plant#*|}/s//field_planted++; &/; 1i long field_planted;" "$tree/${plant%%|*}"
+    grep -q 'field_planted++' "$tree/${plant%%|*}" || { fail "nowhere to plant a race: $plant" && return 1; }
+  fi
+  # What autotools would make again if files were a second apart stays as the archive has it.
+  if ! (
+    cd "$tree"
+    export CC CXX CC1 CXX1 INSTRUMENT AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: AUTOM4TE=: MAKEINFO=:
+    export RAILBIRD_OPTIONS=sampler=none TSAN_OPTIONS=report_bugs=0 # programs that run while building
+    build
+  ) >"$tree.log" 2>&1; then
+    tail -5 "$tree.log"
+    fail "does not build ($variant): $tree.log"
+    return 1
+  fi
+  touch "$tree/.done"
+}
+
+# once VARIANT: runs the load, in a process of its own; says the seconds of CPU time, programs and clients together
+once() {
+  variant=$1 tree=$cache/build/$program-$1
+  local status=0 start=$SECONDS
+  rm -rf "${out:?}/$variant"
+  mkdir -p "$out/$variant/work"
+  export RAILBIRD_OPTIONS="exitcode=0 report=json:$out/$variant/reports stats=json:$out/$variant/stats ${FIELD_OPTIONS:-}"
+  export TSAN_OPTIONS="exitcode=0 log_path=$out/$variant/tsan"
+  [ -z "$input" ] || ln -s "$(text "$input")" "$out/$variant/work/in"
+  (cd "$out/$variant/work" && FIELD_LOAD=$variant exec python3 "$here/spent.py" ../spent bash "$script" >../stdout 2>../stderr) ||
+    status=$?
+  echo "$status" >"$out/$variant/status"
+  echo "$((SECONDS - start))" >"$out/$variant/elapsed"
+  cat "$out/$variant/spent"
+}
+
+# listening PORT: waits until somebody does
+listening() {
+  for _ in $(seq 300); do
+    (: >"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return
+    sleep 0.1
+  done
+  return 1
+}
+
+# text MEGABYTES: a file of the same words each time, that compress as text does
+text() {
+  local file=$cache/text-$1
+  echo "$file"
+  [ -e "$file" ] && return
+  awk -v bytes="$1"000000 'BEGIN {
+    seed = 7
+    for (i = 0; i < 4096; i++) {
+      word = ""
+      do {
+        seed = (seed * 1103515245 + 12345) % 2147483648
+        word = word sprintf("%c", 97 + int(seed / 65536) % 26)
+      } while (int(seed / 1024) % 6)
+      words[i] = word
+    }
+    while (bytes > 0) {
+      line = ""
+      for (i = 0; i < 20; i++) {
+        seed = (seed * 1103515245 + 12345) % 2147483648
+        line = line words[int(seed / 65536) % 4096] " "
+      }
+      print line
+      bytes -= length(line) + 1
+    }
+  }' >"$file.new"
+  mv "$file.new" "$file"
+}
+
+# Sums of the counters, and the reports: how many, which, and those without a known place.
+summarize() {
+  python3 - "$1" "$known" <<'PYTHON'
+import json, os, re, sys
+
+folder, known = sys.argv[1:]
+def lines(name):
+    path = os.path.join(folder, name)
+    return [json.loads(line) for line in open(path)] if os.path.exists(path) else []
+
+stats = lines("stats")
+total = lambda key: sum(s[key] for s in stats)
+reports = {}
+count = 0
+for report in lines("reports"):
+    count += 1
+    reports.setdefault(report["id"], report)
+
+def frames(access):
+    return [f for f in access["stack"] if f.get("function")]
+
+def top(access):
+    return next((f for f in frames(access) if f.get("file")), None) or (frames(access) or [{}])[0]
+
+def place(access):
+    f = top(access)
+    return "%s %s:%s" % (f.get("function", "?"), os.path.basename(f.get("file", "?")), f.get("line", "?"))
+
+new = []
+with open(os.path.join(folder, "places"), "w") as out:
+    for key, report in sorted(reports.items()):
+        places = [a["op"] + " " + place(a) for a in report["accesses"]]
+        where = report.get("location") or {}
+        print(key, where.get("name") or where.get("kind", "?"), " | ".join(places), sep="\t", file=out)
+        names = [top(a).get("function", "?") for a in report["accesses"]]
+        if not known or not any(re.fullmatch(known, n) for n in names):
+            new.append("%s  %s" % (key, " | ".join(places)))
+print(total("accesses"), count, len(reports), total("lost_edges"))
+print("\n".join(new))
+PYTHON
+}
+
+# The control: the load of a program with a race in it. What it prints is not looked at.
+planted() {
+  compile planted || exit 1
+  once planted >/dev/null
+  if grep -qs '"name": *"field_planted"' "$out/planted/reports"; then
+    echo "$program $version: the planted race was found: ok"
+  else
+    fail "the planted race was not found: $out/planted/reports"
+  fi
+  exit "$failed"
+}
+
+field() {
+  if [ -n "${FIELD_LOAD:-}" ]; then
+    local status=0
+    tree=$cache/build/$program-$FIELD_LOAD
+    load || status=$?
+    exit "$status"
+  fi
+  local plain_time railbird_time tsan_time=- tsan_reports=- name=$load_name summary accesses count ids lost new
+  failed=0
+  runtime=$(dirname "$RAILBIRD")/../lib/librailbird_rt.a
+  [ -e "$runtime" ] || skip "there is no lib/librailbird_rt.a next to $(dirname "$RAILBIRD")"
+  fetch
+  version=$(cat "$source_folder/.done")
+  out=$cache/out/$program
+  [ "${FIELD_PLANT:-0}" != 1 ] || planted
+  compile plain && compile railbird || exit 1
+  if [ "${FIELD_REUSE:-0}" != 1 ] || [ ! -e "$out/plain-time" ]; then
+    once plain >"$out.time" && mv "$out.time" "$out/plain-time"
+  fi
+  plain_time=$(cat "$out/plain-time")
+  railbird_time=$(once railbird)
+  if [ "${FIELD_TSAN:-0}" = 1 ] && compile tsan; then
+    tsan_time=$(once tsan)
+    python3 "$here/pairs.py" "$out" >"$out/pairs"
+    tsan_reports=$(head -1 "$out/pairs" | awk '{print $1 + $3 + $4}')
+  fi
+  for v in plain railbird; do
+    [ "$(cat "$out/$v/status")" = 0 ] || fail "the load ends with $(cat "$out/$v/status") ($v): $out/$v/stderr"
+  done
+  cmp -s "$out/plain/stdout" "$out/railbird/stdout" || fail "prints something else: $out/{plain,railbird}/stdout"
+  grep -q . "$out/plain/stdout" || fail "the load prints nothing, so nothing was compared"
+  summary=$(summarize "$out/railbird")
+  read -r accesses count ids lost <<<"$(head -1 <<<"$summary")"
+  new=$(tail -n +2 <<<"$summary")
+  [ "$accesses" -gt 0 ] || fail "no access was seen"
+  [ -z "$new" ] || fail "reports of places nobody has judged:"$'\n'"$new"
+  row=("$program" "$version" "$name" "$plain_time" "$railbird_time" "$accesses" "$count" "$ids" "$tsan_time" "$tsan_reports")
+  [ -z "${FIELD_STATS:-}" ] || cat "$out/railbird/stats" >>"$FIELD_STATS"
+  [ -z "${FIELD_RESULTS:-}" ] || (IFS=$'\t' && echo "${row[*]}" >>"$FIELD_RESULTS")
+  echo "$program $version: $name: plain ${plain_time} s, Railbird ${railbird_time} s (CPU), $accesses accesses," \
+    "$count reports, $ids distinct, $lost lost edges: $([ "$failed" = 0 ] && echo ok || echo FAILED)"
+  exit "$failed"
+}
