@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "clock/vclock.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -22,7 +24,7 @@ static uint32_t rclock_lines(uint32_t size)
 
 struct rb_rclock *rb_rclock_new(struct rb_arena *a, uint32_t slots)
 {
-    const uint32_t size = (slots + RB_RCLOCK_BLOCK - 1) / RB_RCLOCK_BLOCK * RB_RCLOCK_BLOCK;
+    const uint32_t size = rb_clock_room(slots);
     struct rb_rclock *c = rb_arena_zalloc(a, rclock_bytes(size));
 
     if (c) {

@@ -1,7 +1,7 @@
 // Vector clocks: one local time a thread slot, dense, 64-byte aligned, and the freshness clocks U of the
 // sampling engines, which are the same with 64-bit entries.
 //
-// A clock has room for `size` slots, a multiple of 16; entries above count as 0. Times stay below 2^31, so
+// A clock has room for `size` slots, a multiple of 16 (rb_clock_room); entries above count as 0. Times stay below 2^31, so
 // the loops may compare them as signed lanes.
 #ifndef RB_CLOCK_VCLOCK_H
 #define RB_CLOCK_VCLOCK_H
@@ -21,9 +21,13 @@ struct rb_fresh {
     uint64_t changes[];
 };
 
+// Room for so many slots: a multiple of 16, and above 64 one of four sizes between two powers of two. Clocks grow with
+// the number of threads; what one has outgrown another can use only if sizes are few.
 static inline uint32_t rb_clock_room(uint32_t slots)
 {
-    return (slots + 15) & ~15u;
+    const uint32_t step = slots > 64 ? 1u << (29 - __builtin_clz(slots - 1)) : 16;
+
+    return (slots + step - 1) & ~(step - 1);
 }
 
 RB_INLINE uint32_t rb_vclock_get(const struct rb_vclock *c, uint32_t slot)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "rt/access.h"
+#include "rt/footprint.h"
 #include "rt/history.h"
 #include "rt/intercept.h"
 #include "rt/objects.h"
@@ -28,6 +29,7 @@ int rb_heap_init(size_t bytes)
         return -ENOMEM;
     }
     block_mask = count - 1;
+    rb_footprint_map(blocks, count * sizeof(*blocks));
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "rt/access.h"
 #include "rt/barriers.h"
 #include "rt/fences.h"
+#include "rt/footprint.h"
 #include "rt/heap.h"
 #include "rt/history.h"
 #include "rt/intercept.h"
@@ -19,6 +20,7 @@
 #include "rt/race.h"
 #include "rt/record.h"
 #include "rt/report_data.h"
+#include "rt/sampling.h"
 #include "rt/thread.h"
 #include "rt/tool.h"
 
@@ -29,6 +31,7 @@ RB_EXPORT const char __railbird_runtime[] =
 
 static struct rb_sampler_spec sampler;
 static bool started, finished;
+static pid_t process; // whose memory this is: a child that shares it ends for itself alone
 
 RB_WEAK const char *__tsan_default_options(void);
 RB_WEAK const char *__tsan_default_options(void)
@@ -119,6 +122,7 @@ static bool set_up(void)
     rb_process.generation = 1;
     rb_arena_init(&rb_process.arena, memory / 16 * 5);
     rb_arena_init(&rb_process.kept, (size_t)64 << 20);
+    rb_footprint_arena(&rb_sampling_process.arena);
     return rb_history_init(memory / 2) == 0 && rb_stack_init(memory / 8) == 0 &&
            rb_heap_init(memory / 16) == 0 && rb_objects_init() == 0 && rb_threads_init() == 0 &&
            rb_races_init() == 0 && rb_sampling_init(&sampler, seed()) == 0;
@@ -131,6 +135,7 @@ void rb_init(char *const *environment)
     if (started)
         return;
     started = true;
+    process = (pid_t)syscall(SYS_getpid);
     rb_real_init();
     rb_program_path(); // not to be had once the main thread has ended
     read_options(environ ? environ : environment);
@@ -162,6 +167,7 @@ void rb_init_after_fork(void)
     if (!rb_process.on)
         return;
     rb_process.child = true;
+    process = (pid_t)syscall(SYS_getpid);
     rb_process.on = false; // what follows unmaps the very states that interceptors look at
     rb_self_tls = NULL;
     rb_threads_reset_after_fork();
@@ -170,7 +176,7 @@ void rb_init_after_fork(void)
     rb_process.arena.limit = rb_options.memory / 16 * 5;
     rb_process.width = 0;
     rb_process.generation++;
-    rb_process.lost_edges = 0;
+    rb_process.lost_edges = rb_process.races = rb_process.suppressed = 0;
     rb_objects_reset_after_fork();
     rb_barriers_reset_after_fork();
     rb_history_reset_after_fork();
@@ -188,7 +194,7 @@ int rb_finish(int status)
 {
     struct rb_self *me = rb_self_tls;
 
-    if (!started || !rb_process.on || __atomic_exchange_n(&finished, true, __ATOMIC_RELAXED))
+    if (!started || (!rb_process.on && !rb_process.races) || process != (pid_t)syscall(SYS_getpid) || __atomic_exchange_n(&finished, true, __ATOMIC_RELAXED))
         return status;
     if (me && !me->busy) {
         me->busy = 1;

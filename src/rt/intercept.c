@@ -134,9 +134,11 @@ void rb_real_init(void)
 #define RB_BEFORE(ret, name, params, args, before)     rb_real_find((void **)(void *)&rb_real.name, #name);
 #define RB_AFTER(ret, name, params, args, done, after) rb_real_find((void **)(void *)&rb_real.name, #name);
 #define RB_ODD(ret, name, params)                      rb_real_find((void **)(void *)&rb_real.name, #name);
+#define RB_LATE(ret, name, params)
 #include "rt/intercept.def"
 #undef RB_BEFORE
 #undef RB_AFTER
 #undef RB_ODD
+#undef RB_LATE
 #endif
 }

@@ -1,5 +1,6 @@
 // The odd ones of the pthread family: creation, conditions, once, exit handlers, C++ guards.
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -406,6 +407,9 @@ RB_INTERCEPT(int, prctl, (int what, ...))
     for (int i = 0; i < 4; i++)
         word[i] = va_arg(list, unsigned long);
     va_end(list);
+    // In strict mode a thread may read, write and end; anything else that we might do would kill it.
+    if (what == PR_SET_SECCOMP && word[0] == SECCOMP_MODE_STRICT)
+        rb_thread_retire();
     const int r = RB_REAL(prctl)(what, word[0], word[1], word[2], word[3]);
     const int saved = errno;
     if (r == 0 && what == PR_SET_NAME && (me = rb_enter()) != NULL) {

@@ -48,14 +48,22 @@ static __attribute__((constructor(101))) void on_load(void)
         rb_init(NULL);
 }
 
-static __attribute__((destructor(101))) void on_end(void)
+static void at_last(void *unused)
 {
     const int status = rb_finish(-1);
 
+    (void)unused;
     if (status == -1)
         return;
     fflush(NULL); // what exit() would still do
     syscall(SYS_exit_group, status);
+}
+
+// Destructors of libraries are still to come: what is registered now runs after them.
+static __attribute__((destructor(101))) void on_end(void)
+{
+    if (RB_REAL(__cxa_atexit)(at_last, NULL, NULL))
+        at_last(NULL);
 }
 
 RB_INTERCEPT(void, _exit, (int status))
@@ -117,6 +125,8 @@ RB_INTERCEPT(pid_t, vfork, (void))
 // fork for signal handlers: no handlers of that kind run.
 RB_INTERCEPT(pid_t, _Fork, (void))
 {
+    if (forking) // fork's own call, which the linker leads here in static programs
+        return RB_REAL(_Fork)();
     before_fork();
     const pid_t child = RB_REAL(_Fork)();
     const int saved = errno;

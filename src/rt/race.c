@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "rt/descriptors.h"
+#include "rt/footprint.h"
 #include "rt/heap.h"
 #include "rt/init.h"
 #include "rt/json.h"
@@ -38,7 +39,10 @@ int rb_races_init(void)
 {
     text_buffer =
         mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return text_buffer == MAP_FAILED ? -ENOMEM : 0;
+    if (text_buffer == MAP_FAILED)
+        return -ENOMEM;
+    rb_footprint_map(text_buffer, TEXT_BYTES);
+    return 0;
 }
 
 void rb_races_reset_after_fork(void)

@@ -87,7 +87,7 @@ static bool is_ours(const struct sigaction *a)
 
 static bool has_handler(const struct sigaction *a)
 {
-    return (a->sa_flags & SA_SIGINFO) || (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN);
+    return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN; // whatever SA_SIGINFO says
 }
 
 RB_INTERCEPT(int, sigaction, (int number, const struct sigaction *action, struct sigaction *old))
@@ -112,13 +112,14 @@ RB_INTERCEPT(int, sigaction, (int number, const struct sigaction *action, struct
     const int r = RB_REAL(sigaction)(number, action, &before);
     if (r && action == &mine)
         handlers[number] = previous;
+    else if (r == 0 && action && action != &mine)
+        handlers[number] = (struct handler){NULL, false};
     if (r == 0 && old) {
         *old = before;
-        if (is_ours(&before)) {
+        if (is_ours(&before))
             old->sa_sigaction = previous.function;
-            if (!previous.siginfo)
-                old->sa_flags &= ~SA_SIGINFO;
-        }
+        if (previous.function && !previous.siginfo) // also when SA_RESETHAND has reset it
+            old->sa_flags &= ~SA_SIGINFO;
     }
     return r;
 }

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rt/footprint.h"
 #include "rt/history.h"
 #include "rt/init.h"
 #include "rt/json.h"
@@ -53,8 +54,9 @@ static bool collect(struct lines *l)
     add(l, "stacks_dropped", "stacks that had no room", rb_stack_dropped());
     add(l, "reported", "races reported", rb_process.races);
     add(l, "suppressed", "races suppressed", rb_process.suppressed);
-    add(l, "memory_used", "bytes mapped by the runtime for clocks, history and stacks",
-        rb_process.arena.mapped + rb_history_bytes() + rb_stack_bytes());
+    const struct rb_footprint footprint = rb_footprint();
+    add(l, "memory_used", "bytes of memory that the runtime has taken", footprint.resident + rb_stack_bytes());
+    add(l, "memory_mapped", "bytes of address space that it has", footprint.mapped + rb_options.memory / 8);
     add(l, "memory_limit", "bytes it was allowed (memory=), without the amount a thread", rb_options.memory);
     return true;
 }

@@ -56,17 +56,18 @@ void rb_put_control(struct rb_text *t)
 
 // ---- writing -------------------------------------------------------------------------------------------
 
-static void write_all(int fd, const char *text, size_t bytes)
+static bool write_all(int fd, const char *text, size_t bytes)
 {
     while (bytes) {
         const ssize_t n = syscall(SYS_write, fd, text, bytes);
-        if (n <= 0 && errno != EINTR)
-            return;
-        if (n > 0) {
-            text += n;
-            bytes -= (size_t)n;
-        }
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        text += n;
+        bytes -= (size_t)n;
     }
+    return true;
 }
 
 static void append(const char *path, const char *text, size_t bytes)
@@ -137,9 +138,15 @@ static int in_tool(void *given)
 // In the process in the middle, which shares our memory all the time.
 static int in_middle(void *given)
 {
+    static const struct {
+        void *handler;
+        unsigned long flags, restorer, mask;
+    } standard;
     struct launch *l = given;
     int status = 0;
 
+    // Its own copy. Where the program ignores SIGCHLD, nothing would be left to wait for.
+    syscall(SYS_rt_sigaction, SIGCHLD, &standard, NULL, 8);
     l->tool = clone(in_tool, l->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, l);
     if (l->tool < 0 || syscall(SYS_wait4, l->tool, &status, 0, NULL) != l->tool || !WIFEXITED(status))
         syscall(SYS_exit, 127);
@@ -199,13 +206,21 @@ static int wait_for(pid_t middle, const struct launch *l)
     }
 }
 
+// Not one of the standard descriptors, which a program may have closed and the tool gets anew. -1: all of the record is not
+// to be had there (no descriptor left, RLIMIT_FSIZE).
 static int memory_file(const char *record, size_t bytes)
 {
-    const int fd = (int)syscall(SYS_memfd_create, "railbird-report", 1 /* MFD_CLOEXEC */);
+    const int made = (int)syscall(SYS_memfd_create, "railbird-report", 1 /* MFD_CLOEXEC */);
+    const int fd = made >= 0 && made < 3 ? (int)syscall(SYS_fcntl, made, F_DUPFD_CLOEXEC, 3) : made;
 
+    if (made >= 0 && made < 3)
+        syscall(SYS_close, made);
     if (fd < 0)
         return -1;
-    write_all(fd, record, bytes);
+    if (!write_all(fd, record, bytes)) {
+        syscall(SYS_close, fd);
+        return -1;
+    }
     syscall(SYS_lseek, fd, 0, SEEK_SET);
     return fd;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # memory.sh [long]: what the runtime takes stays under memory= and the stated amount a thread (docs/runtime.md, section 11), as
 # the kernel counts it: the process's size and resident memory while all threads are alive, less those of the same program built
-# without the runtime.
+# without the runtime; and `memory_used` of the statistics is that.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 . "$here/../cli/lib.sh"
@@ -43,6 +43,8 @@ for n in "${threads[@]}"; do
       printf '%-18s %6s %8d %10d %10d %10d %10d %10d\n' "$policy" "$memory" "$n" "$rss" \
         "$(bound "$policy" "$memory" "$n" 4096)" "$vsz" "$used" "$lost"
       [ "$rss" -le "$(bound "$policy" "$memory" "$n" 4096)" ] || fail "$what: $rss KiB resident"
+      # Used at the end; the code and data of the runtime are not among it.
+      [ "$used" -ge $((rss - 4096)) ] || fail "$what: memory_used says $used KiB, resident are $rss"
       [ "$vsz" -le "$(bound "$policy" "$memory" "$n" 16384)" ] || fail "$what: $vsz KiB of address space"
     done
   done
