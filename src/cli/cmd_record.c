@@ -288,7 +288,7 @@ int cmd_record(int argc, char **argv)
     }
     if (!output || !*output)
         return cli_usage("record", "-o FILE: where is the trace to go?");
-    if (sampler && strcmp(sampler, "adaptive") && rb_sampler_parse(sampler, &spec, &e) < 0)
+    if (sampler && rb_sampler_parse(sampler, &spec, &e) < 0)
         return cli_usage("record", "%s", e.text);
     if (raw && (optind < argc || sampler || !functions))
         return cli_usage("record", "--merge takes a recording that is there already, and no program");

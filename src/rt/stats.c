@@ -7,6 +7,7 @@
 #include "rt/init.h"
 #include "rt/json.h"
 #include "rt/objects.h"
+#include "rt/sites.h"
 #include "rt/thread.h"
 #include "rt/tool.h"
 
@@ -30,6 +31,7 @@ static void add(struct lines *l, const char *key, const char *text, uint64_t val
 
 static void collect(struct lines *l)
 {
+    struct rb_site_counts sites;
     struct rb_totals t;
 
     rb_threads_totals(&t);
@@ -44,6 +46,11 @@ static void collect(struct lines *l)
     add(l, "objects", "synchronisation objects at the end", rb_objects_count());
     add(l, "lost_edges", "orderings that could not be kept (history forgotten each time)",
         rb_process.lost_edges);
+    rb_sites_counts(&sites);
+    add(l, "sites", "call sites that can sleep", sites.sites);
+    add(l, "sites_awake", "of them awake at the end", sites.awake);
+    add(l, "sites_refused", "call sites that cannot", sites.refused);
+    add(l, "flips", "times a site was put to sleep or woken", sites.flips);
     add(l, "stacks_dropped", "stacks that had no room", rb_stack_dropped());
     add(l, "reported", "races reported", rb_process.races);
     add(l, "suppressed", "races suppressed", rb_process.suppressed);
