@@ -21,6 +21,7 @@
 #include "rt/report_data.h"
 #include "rt/sites.h"
 #include "rt/thread.h"
+#include "rt/ticker.h"
 #include "rt/tool.h"
 
 struct rb_options rb_options;
@@ -173,6 +174,7 @@ int rb_finish(int status)
         rb_sampling_settle(me);
         me->busy = 0;
     }
+    rb_ticker_stop();
     rb_record_finish();
     rb_stats_print();
     bool failed = rb_process.races != 0;
