@@ -35,6 +35,7 @@
 #define WINDOW_AGE 20000000u
 #define WAKES      256u // sites that are woken at once
 #define START_NS   10000000u // what it may spend before it has earned anything
+#define WARM_NS    5e7 // of the program itself, before the first window: until then bursts see everything new
 #define GATED_NS   2.0 // of a call that is only counted
 
 // QUIET: bursts only. COUNTING, then OPEN: every site is awake. CLOSING: nothing is taken until the ticker has put them to
@@ -48,6 +49,8 @@ static struct {
     int64_t left;      // of the window: accesses while counting, ticks while open
     uint64_t counted;  // accesses of the window
     uint32_t mode;
+    bool warm;      // the start is over
+    int64_t lavish; // half of what was given to begin with
 } now __attribute__((aligned(64)));
 static bool threaded;
 
@@ -82,6 +85,12 @@ static uint64_t read_ns(clockid_t which)
 static bool is_open(void)
 {
     return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) >= 0;
+}
+
+// At the start everything is taken, not bursts alone, while there is more than half of what was given.
+static bool is_lavish(void)
+{
+    return !now.warm && __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > now.lavish;
 }
 
 // ---- sites ---------------------------------------------------------------------------------------------
@@ -121,8 +130,8 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
 
     if (RB_UNLIKELY(!s->taken && !s->left))
         give_first(s);
-    if (mode == OPEN) {
-        s->left = 0;
+    if (mode == OPEN || is_lavish()) {
+        s->left = mode == OPEN ? 0 : s->left;
         s->taken++;
         return RB_TAKE;
     }
@@ -226,6 +235,7 @@ static bool earn(void)
     if (own_ns < 0)
         own_ns = 0;
     book.own_ns += own_ns;
+    now.warm = book.own_ns > WARM_NS;
     book.cpu_ns = cpu;
     book.seen_spent = spent;
     const int64_t cost = (int64_t)((double)(ticker - book.ticker_ns) * book.ticks_a_ns);
@@ -278,7 +288,7 @@ static uint64_t turn(void)
         return TURN;
     const int64_t allowance = __atomic_load_n(&now.allowance, __ATOMIC_RELAXED);
     const int64_t window = (int64_t)(1e6 * book.ticks_a_ns) + 4 * (int64_t)book.flip_ticks;
-    if (allowance > 2 * window) {
+    if (now.warm && allowance > 2 * window) {
         open_window();
         return SHORT_TURN;
     }
@@ -310,6 +320,7 @@ static void first_thread(void)
         book.ticks_a_ns = (double)(rb_arch_ticks() - book.started_ticks) / (double)ns;
     book.cpu_ns = read_ns(CLOCK_PROCESS_CPUTIME_ID);
     now.allowance = (int64_t)(START_NS * book.ticks_a_ns);
+    now.lavish = now.allowance / 2;
     wake_all(give_first);
     rb_ticker_start(turn);
 }
@@ -340,7 +351,7 @@ static enum rb_take at_odd_place(struct rb_self *me, uint64_t *gap)
         *gap = MOST_GAP;
         return RB_PASS;
     }
-    if (++s->odd > EAGER && __atomic_load_n(&now.mode, __ATOMIC_RELAXED) != OPEN)
+    if (++s->odd > EAGER && !is_lavish() && __atomic_load_n(&now.mode, __ATOMIC_RELAXED) != OPEN)
         *gap = rb_rng_below(&me->rng, s->odd / EAGER < MOST_GAP / 2 ? s->odd / EAGER * 2 : MOST_GAP);
     return RB_TAKE;
 }
