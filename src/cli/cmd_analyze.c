@@ -30,7 +30,7 @@ static void help(void)
     for (int i = 0; rb_engines[i]; i++)
         printf("\n                   %-10s %s", rb_engines[i]->name, rb_engines[i]->help);
     fputs("\n  --sampler S    all (default)", stdout);
-    for (int i = 0; rb_samplers[i]; i++)
+    for (int i = 0; rb_samplers[i] && !rb_samplers[i]->online; i++)
         printf("\n                   %s%-*s %s", rb_samplers[i]->name,
                (int)(20 - strlen(rb_samplers[i]->name)), rb_samplers[i]->parameters, rb_samplers[i]->help);
     fputs("\n  --seed N       of the sampler (default 1)\n"
@@ -93,7 +93,7 @@ static int parse(int argc, char **argv, struct options *o)
             return cli_bad_option("analyze", c, argv);
         }
     }
-    if (rb_sampler_parse(sampler, &o->replay.sampler, &e) < 0)
+    if (rb_sampler_parse_offline(sampler, &o->replay.sampler, &e) < 0)
         return cli_usage("analyze", "--sampler: %s", e.text);
     if (o->json && o->races && !strcmp(o->races, "-"))
         return cli_usage("analyze", "--races - and --json cannot share standard output");

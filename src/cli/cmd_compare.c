@@ -38,7 +38,7 @@ static void help(void)
     for (int i = 0; rb_engines[i]; i++)
         printf(" %s", rb_engines[i]->name);
     fputs("\n  --samplers S,...  default " DEFAULT_SAMPLERS ";\n                    known:", stdout);
-    for (int i = 0; rb_samplers[i]; i++)
+    for (int i = 0; rb_samplers[i] && !rb_samplers[i]->online; i++)
         printf("%s %s%s", i == 7 ? "\n                   " : "", rb_samplers[i]->name,
                rb_samplers[i]->parameters);
     printf("\n  --runs N          runs of each, every one with a seed of its own (default %d)\n"
@@ -140,7 +140,7 @@ static int parse_samplers(char *text, struct rb_compare_plan *plan)
         size_t i = 0;
         if (strlen(name) >= sizeof(spec.text))
             return cli_usage(NAME, "--samplers: '%.40s...' is too long for a sampler", name);
-        if (rb_sampler_parse(name, &spec, &e) < 0)
+        if (rb_sampler_parse_offline(name, &spec, &e) < 0)
             return cli_usage(NAME, "--samplers: %s", e.text);
         while (i < plan->sampler_count && strcmp(plan->samplers[i].text, spec.text) != 0)
             i++;

@@ -223,8 +223,7 @@ static int record(char **words, const char *output, const char *sampler, bool fu
         return cli_usage("record", "-o %s: a name with both kinds of quotes cannot be handed on", output);
     }
     run_add_options(pair);
-    if (sampler)
-        run_add_options(cli_text("sampler=%s", sampler));
+    run_add_options(cli_text("sampler=%s", sampler ? sampler : "all"));
     setenv("RAILBIRD_TOOL", cli_tool_path(), 1);
     const int problem = launch_run(words, -1, &l);
     if (problem || !was_used(raw)) {
@@ -288,7 +287,7 @@ int cmd_record(int argc, char **argv)
     }
     if (!output || !*output)
         return cli_usage("record", "-o FILE: where is the trace to go?");
-    if (sampler && strcmp(sampler, "adaptive") && rb_sampler_parse(sampler, &spec, &e) < 0)
+    if (sampler && rb_sampler_parse(sampler, &spec, &e) < 0)
         return cli_usage("record", "%s", e.text);
     if (raw && (optind < argc || sampler || !functions))
         return cli_usage("record", "--merge takes a recording that is there already, and no program");

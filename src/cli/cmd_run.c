@@ -65,7 +65,7 @@ static const char *expected(void *context, enum rb_option option, const char *va
             used += (size_t)snprintf(text + used, sizeof(text) - used, " %s", rb_engines[i]->name);
         return text;
     }
-    if (option == RB_OPT_sampler && strcmp(value, "adaptive") && rb_sampler_parse(value, &spec, &e) < 0) {
+    if (option == RB_OPT_sampler && rb_sampler_parse(value, &spec, &e) < 0) {
         for (int i = 0; rb_samplers[i] && used < sizeof(text); i++)
             used += (size_t)snprintf(text + used, sizeof(text) - used, " %s%s", rb_samplers[i]->name,
                                      rb_samplers[i]->parameters);

@@ -1,6 +1,7 @@
 // A sampled access: is it in the history already, who made it, does it race.
 #include "rt/access.h"
 
+#include "rt/arch.h"
 #include "rt/history.h"
 #include "rt/race.h"
 #include "rt/record.h"
@@ -41,14 +42,9 @@ static void check(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
     }
 }
 
-void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
+static void look(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
 {
     struct rb_touch t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0, true};
-
-    if (size == 0 || address + size < address)
-        return;
-    if (rb_skip >= 0 && --rb_skip >= 0) // set only now, by the thread's first step into the runtime
-        return;
     const enum rb_take answer = rb_sampling_next(me, pc);
     if (answer == RB_PASS || (t.write ? me->ignore_writes : me->ignore_reads))
         return;
@@ -61,6 +57,18 @@ void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsign
         take(me, &t, pc);
     else
         check(me, &t, pc);
+}
+
+void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
+{
+    if (size == 0 || address + size < address)
+        return;
+    if (rb_skip >= 0 && --rb_skip >= 0) // set only now, by the thread's first step into the runtime
+        return;
+    const uint64_t start = rb_process.by_cost ? rb_arch_ticks() : 0;
+    look(me, address, size, how, pc);
+    if (start)
+        rb_sampling_cost(me, rb_arch_ticks() - start);
 }
 
 void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)

@@ -36,6 +36,8 @@ RB_HIDDEN void rb_sampling_start(struct rb_self *me);
 RB_HIDDEN void rb_sampling_settle(struct rb_self *me); // counts what was passed over so far
 RB_HIDDEN void rb_sampling_end(struct rb_self *me);    // the same, for the last time, on the thread itself
 RB_HIDDEN void rb_sampling_free(struct rb_self *me);   // gives back what a thread still has
+RB_HIDDEN void rb_sampling_spawn(struct rb_self *me); // it is about to make a thread
+RB_HIDDEN void rb_sampling_cost(struct rb_self *me, uint64_t ticks);
 RB_HIDDEN enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc);
 // Function entry and exit, if the sampler (or the recorder) wants to know.
 extern RB_HIDDEN bool rb_functions_wanted;

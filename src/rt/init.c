@@ -21,7 +21,9 @@
 #include "rt/record.h"
 #include "rt/report_data.h"
 #include "rt/sampling.h"
+#include "rt/sites.h"
 #include "rt/thread.h"
+#include "rt/ticker.h"
 #include "rt/tool.h"
 
 struct rb_options rb_options;
@@ -96,7 +98,7 @@ static void read_options(char *const *environment)
     rb_options_parse_tsan(&rb_options, variable(environment, "TSAN_OPTIONS"), &host);
     rb_options_parse_tsan(&rb_options, __tsan_default_options(), &host);
     if (rb_sampler_parse(rb_options.sampler, &sampler, &error))
-        rb_sampler_parse("all", &sampler, &error);
+        rb_sampler_parse("adaptive", &sampler, &error);
 }
 
 static uint64_t seed(void)
@@ -125,7 +127,7 @@ static bool set_up(void)
     rb_footprint_arena(&rb_sampling_process.arena);
     return rb_history_init(memory / 2) == 0 && rb_stack_init(memory / 8) == 0 &&
            rb_heap_init(memory / 16) == 0 && rb_objects_init() == 0 && rb_threads_init() == 0 &&
-           rb_races_init() == 0 && rb_sampling_init(&sampler, seed()) == 0;
+           rb_races_init() == 0 && rb_sites_init(memory) == 0 && rb_sampling_init(&sampler, seed()) == 0;
 }
 
 void rb_init(char *const *environment)
@@ -171,6 +173,7 @@ void rb_init_after_fork(void)
     rb_process.on = false; // what follows unmaps the very states that interceptors look at
     rb_self_tls = NULL;
     rb_threads_reset_after_fork();
+    rb_sites_reset_after_fork();
     rb_sampling_reset_after_fork();
     rb_arena_destroy(&rb_process.arena);
     rb_process.arena.limit = rb_options.memory / 16 * 5;
@@ -201,6 +204,7 @@ int rb_finish(int status)
         rb_sampling_settle(me);
         me->busy = 0;
     }
+    rb_ticker_stop();
     rb_record_finish();
     rb_stats_print();
     bool failed = rb_process.races != 0;

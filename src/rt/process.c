@@ -7,6 +7,7 @@
 #include "rt/heap.h"
 #include "rt/init.h"
 #include "rt/intercept.h"
+#include "rt/sites.h"
 #include "rt/unwind.h"
 
 // ---- start and end -------------------------------------------------------------------------------------
@@ -90,10 +91,12 @@ static RB_TLS struct rb_self *forking; // in the guard for the time of a fork
 static void before_fork(void)
 {
     forking = rb_enter();
+    rb_sites_hold();
 }
 
 static void in_parent(void)
 {
+    rb_sites_let();
     if (forking)
         rb_leave(forking);
     forking = NULL;
@@ -191,11 +194,15 @@ static void forget_gone(struct rb_self *me, const struct modules *before, const 
     rb_unwind_forget();
     if (before->added != after->added || before->count > MOST_MODULES) {
         rb_lost_edge(me);
+        rb_sites_forget(0, before->range[0].from); // all but the program's, which is the first
+        rb_sites_forget(before->range[0].to, UINTPTR_MAX);
         return;
     }
     for (unsigned i = 0; i < before->count; i++)
-        if (!still_there(after, before->range[i].from))
+        if (!still_there(after, before->range[i].from)) {
+            rb_sites_forget(before->range[i].from, before->range[i].to);
             rb_memory_new(me, before->range[i].from, before->range[i].to - before->range[i].from);
+        }
 }
 
 RB_INTERCEPT(int, dlclose, (void *handle))
@@ -208,17 +215,24 @@ RB_INTERCEPT(int, dlclose, (void *handle))
 
     if (list)
         dl_iterate_phdr(list_module, &list[0]);
+    rb_sites_hold();
     const int r = RB_REAL(dlclose)(handle);
     const int saved = errno;
     if (list)
         dl_iterate_phdr(list_module, &list[1]);
     if ((me = rb_enter()) != NULL) {
-        if (list)
+        if (list) {
             forget_gone(me, &list[0], &list[1]);
-        else
+        } else {
+            rb_unwind_forget();
             rb_lost_edge(me);
+            rb_sites_forget(0, UINTPTR_MAX);
+        }
         rb_leave(me);
+    } else {
+        rb_sites_forget(0, UINTPTR_MAX);
     }
+    rb_sites_let();
     if (list)
         syscall(SYS_munmap, list, bytes);
     errno = saved;

@@ -102,6 +102,7 @@ struct rb_process {
     uint32_t stack_depth;
     bool take_all;     // sampler=all
     bool whole_ranges; // a range is looked at whole, not in a piece
+    bool by_cost;      // rb_sampling_cost wants to know what accesses take
     bool windows;      // synchronisation may be passed over: rb_sampling_sync says when
     uint64_t lost_edges;
     uint64_t races, suppressed; // reported, and found but suppressed

@@ -10,6 +10,7 @@
 
 #include "rt/access.h"
 #include "rt/init.h"
+#include "rt/sites.h"
 
 bool rb_functions_wanted;
 struct rb_sampling_process rb_sampling_process;
@@ -31,18 +32,13 @@ static enum rb_take next_all(struct rb_self *me, uintptr_t pc, uint64_t passed, 
     return RB_TAKE;
 }
 
-static uint64_t begin_none(struct rb_self *me)
-{
-    (void)me;
-    return RB_GAP_END;
-}
+// Who cannot be put to sleep is passed over by the thousand.
+#define GATED 4096u
 
 static enum rb_take next_none(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
-    (void)me;
-    (void)pc;
     (void)passed;
-    *gap = RB_GAP_END;
+    *gap = rb_site_sleep(me, rb_site_at(me, pc)) ? 0 : GATED;
     return RB_PASS;
 }
 
@@ -60,7 +56,7 @@ static enum rb_take next_random(struct rb_self *me, uintptr_t pc, uint64_t passe
 }
 
 static const struct rb_policy policy_all = {.ops = &rb_sample_all, .begin = begin_all, .next = next_all};
-static const struct rb_policy policy_none = {.ops = &rb_sample_none, .begin = begin_none, .next = next_none};
+static const struct rb_policy policy_none = {.ops = &rb_sample_none, .begin = begin_all, .next = next_none};
 static const struct rb_policy policy_random = {.ops = &rb_sample_random,
                                                .begin = begin_random,
                                                .next = next_random};
@@ -70,7 +66,7 @@ static const struct rb_policy *const policies[] = {&policy_all,         &policy_
                                                    &rb_policy_literace, &rb_policy_tl_fx, &rb_policy_g_ad,
                                                    &rb_policy_g_fx,     &rb_policy_rnd10, &rb_policy_rnd25,
                                                    &rb_policy_ucp,      &rb_policy_pacer, &rb_policy_rpt,
-                                                   &rb_policy_static};
+                                                   &rb_policy_static,   &rb_policy_adaptive};
 
 // ---- the books -----------------------------------------------------------------------------------------
 
@@ -124,6 +120,19 @@ void rb_sampling_exit(void)
     rb_leave(me);
 }
 
+void rb_sampling_spawn(struct rb_self *me)
+{
+    const struct rb_policy *policy = rb_sampling_process.policy;
+
+    if (policy->spawn)
+        policy->spawn(me);
+}
+
+void rb_sampling_cost(struct rb_self *me, uint64_t ticks)
+{
+    rb_sampling_process.policy->cost(me, ticks);
+}
+
 bool rb_sampling_sync(struct rb_self *me, int locks)
 {
     return rb_sampling_process.policy->sync(me, locks);
@@ -161,6 +170,7 @@ int rb_sampling_init(const struct rb_sampler_spec *spec, uint64_t seed)
     rb_process.take_all = spec->ops->takes_all;
     rb_process.whole_ranges = spec->ops->takes_all || policy->whole;
     rb_process.windows = policy->sync != NULL;
+    rb_process.by_cost = policy->cost != NULL;
     rb_functions_wanted = policy->enter != NULL;
     return start_policy();
 }

@@ -8,6 +8,9 @@
 struct rb_sampling {
     bool counted;         // as one of the threads alive
     bool take;            // pacer: of the batch at hand
+    uint32_t odd;         // adaptive: accesses so far at places that cannot sleep
+    uint32_t window;      // adaptive: the last window seen
+    uint64_t ticks;       // adaptive: spent, not yet told the process
     bool outside;         // regions: are accesses outside any function taken?
     uint32_t left;        // pacer: accesses left of the batch
     uint32_t state;       // rpt: as last seen

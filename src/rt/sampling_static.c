@@ -13,6 +13,7 @@
 #include "rt/modules.h"
 #include "rt/sampling.h"
 #include "rt/unwind.h"
+#include "rt/sites.h"
 
 #define LINES 8192u
 #define WAYS  8u
@@ -27,7 +28,8 @@ static int init(void)
 
     always = p >= 1;
     threshold = always ? UINT64_MAX : (uint64_t)(p * 0x1p64);
-    if (known) // a child of fork: another seed, another choice
+    rb_sites_flip_all(NULL, RB_SITE_AWAKE); // a child of fork: another seed, another choice
+    if (known)
         return madvise(known, LINES * sizeof(*known), MADV_DONTNEED) ? -errno : 0;
     known = mmap(NULL, LINES * sizeof(*known), PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -97,10 +99,12 @@ static uint64_t begin(struct rb_self *me)
 
 static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
-    (void)me;
     (void)passed;
     *gap = 0;
-    return is_chosen(pc) ? RB_TAKE : RB_PASS;
+    if (is_chosen(pc))
+        return RB_TAKE;
+    rb_site_sleep(me, rb_site_at(me, pc));
+    return RB_PASS;
 }
 
 const struct rb_policy rb_policy_static = {.ops = &rb_sample_static,

@@ -11,6 +11,8 @@
 #include "rt/init.h"
 #include "rt/json.h"
 #include "rt/objects.h"
+#include "rt/sampling.h"
+#include "rt/sites.h"
 #include "rt/thread.h"
 #include "rt/tool.h"
 
@@ -35,6 +37,7 @@ static void add(struct lines *l, const char *key, const char *text, uint64_t val
 // False: nothing worth saying.
 static bool collect(struct lines *l)
 {
+    struct rb_site_counts sites;
     struct rb_totals t;
 
     rb_threads_totals(&t);
@@ -51,6 +54,25 @@ static bool collect(struct lines *l)
     add(l, "objects", "synchronisation objects at the end", rb_objects_count());
     add(l, "lost_edges", "orderings that could not be kept (history forgotten each time)",
         rb_process.lost_edges);
+    rb_sites_counts(&sites);
+    add(l, "sites", "call sites that can sleep", sites.sites);
+    add(l, "sites_awake", "of them awake at the end", sites.awake);
+    add(l, "sites_refused", "call sites that cannot", sites.refused);
+    add(l, "flips", "times a site was put to sleep or woken", sites.flips);
+    if (rb_process.by_cost) {
+        struct rb_adaptive_summary a;
+        rb_adaptive_summary(&a);
+        add(l, "budget_ppm", "millionths that sampling may cost (budget=)", (uint64_t)rb_options.budget);
+        add(l, "cost_ppm", "millionths that it cost, as measured, of what the program itself used", a.cost_ppm);
+        add(l, "whole_windows", "windows in which every site was awake", a.windows);
+        add(l, "whole_sampled", "accesses sampled in them", a.in_windows);
+        add(l, "accesses_estimated", "accesses of the program, estimated (0: not known)", a.accesses);
+        add(l, "whole_ppb", "billionths of those that windows looked at", a.window_ppb);
+        add(l, "seen_at_95",
+            "times that a race must have its accesses in one window's reach to be seen with probability 95 %"
+            " (0: not known)",
+            a.window_ppb ? 2995732274 / a.window_ppb + 1 : 0); // -ln 0.05 over the share
+    }
     add(l, "stacks_dropped", "stacks that had no room", rb_stack_dropped());
     add(l, "reported", "races reported", rb_process.races);
     add(l, "suppressed", "races suppressed", rb_process.suppressed);

@@ -250,6 +250,7 @@ struct rb_self *rb_thread_new(struct rb_self *creator, rb_stack created)
 {
     struct rb_self *t = new_thread(creator->id, created);
 
+    rb_sampling_spawn(creator);
     if (t) {
         rb_sync_release_store(creator, &t->begun);
         rb_record_sync(creator, RB_FORK, t->id);

@@ -4,19 +4,23 @@
 #include "rt/access.h"
 #include "rt/init.h"
 #include "rt/record.h"
+#include "rt/sites.h"
 
-#define RB_PLAIN(name, size, how)          \
-    RB_EXPORT void __tsan_##name(void *a); \
-    RB_EXPORT void __tsan_##name(void *a)  \
-    {                                      \
-        rb_access(a, size, how, RB_PC);    \
+// Where hooks are, so that calls of them can be told from others (sites.c).
+#define RB_HOOK __attribute__((section("rb_hooks")))
+
+#define RB_PLAIN(name, size, how)                  \
+    RB_HOOK RB_EXPORT void __tsan_##name(void *a); \
+    RB_EXPORT void __tsan_##name(void *a)          \
+    {                                              \
+        rb_access(a, size, how, RB_PC);            \
     }
 // Programs may bring their own (kernel-style instrumentation of volatile): ours give way.
-#define RB_VOLATILE(name, size, how)     \
-    RB_WEAK void __tsan_##name(void *a); \
-    RB_WEAK void __tsan_##name(void *a)  \
-    {                                    \
-        rb_access(a, size, how, RB_PC);  \
+#define RB_VOLATILE(name, size, how)             \
+    RB_HOOK RB_WEAK void __tsan_##name(void *a); \
+    RB_WEAK void __tsan_##name(void *a)          \
+    {                                            \
+        rb_access(a, size, how, RB_PC);          \
     }
 #define RB_WITH_PC(name, size, how)                  \
     RB_EXPORT void __tsan_##name(void *a, void *pc); \
@@ -45,7 +49,7 @@ RB_OF_SIZE(8)
 RB_OF_SIZE(16)
 
 #define RB_RANGE(name, how)                                            \
-    RB_EXPORT void __tsan_##name(void *a, size_t size);                \
+    RB_HOOK RB_EXPORT void __tsan_##name(void *a, size_t size);        \
     RB_EXPORT void __tsan_##name(void *a, size_t size)                 \
     {                                                                  \
         rb_access(a, size, how, RB_PC);                                \
@@ -60,35 +64,55 @@ RB_RANGE(write_range, RB_HOW_WRITE)
 
 // A virtual table pointer: constructors and destructors write the one that is there already, which is no
 // access worth a race.
-RB_EXPORT void __tsan_vptr_update(void **vptr, void *value);
+RB_HOOK RB_EXPORT void __tsan_vptr_update(void **vptr, void *value);
 RB_EXPORT void __tsan_vptr_update(void **vptr, void *value)
 {
     if (__atomic_load_n(vptr, __ATOMIC_RELAXED) != value)
         rb_access(vptr, sizeof(*vptr), RB_HOW_WRITE, RB_PC);
 }
 
-RB_EXPORT void __tsan_vptr_read(void **vptr);
+RB_HOOK RB_EXPORT void __tsan_vptr_read(void **vptr);
 RB_EXPORT void __tsan_vptr_read(void **vptr)
 {
     rb_access(vptr, sizeof(*vptr), RB_HOW_READ, RB_PC);
 }
 
-// Stacks are walked when they are needed (stack.c), so functions are told only to samplers that go by them.
-RB_EXPORT void __tsan_func_entry(void *caller);
+// Stacks are walked when they are needed (stack.c), so functions are told only to samplers that go by them
+// and to the recorder. Else the calls are put to sleep; those that cannot be are looked at once in a while.
+#define OFTEN_ENOUGH 4096
+static RB_TLS int32_t functions_skip;
+
+static RB_NOINLINE void not_wanted(uintptr_t pc)
+{
+    struct rb_self *me;
+
+    functions_skip = OFTEN_ENOUGH;
+    if (!rb_sites_on || !(me = rb_enter()))
+        return;
+    if (rb_site_sleep(me, rb_site_at(me, pc)))
+        functions_skip = 0;
+    rb_leave(me);
+}
+
+RB_HOOK RB_EXPORT void __tsan_func_entry(void *caller);
 RB_EXPORT void __tsan_func_entry(void *caller)
 {
     if (RB_UNLIKELY(rb_functions_wanted)) {
         rb_sampling_enter((uintptr_t)caller, RB_PC);
         rb_record_function(RB_ENTER, RB_PC);
+    } else if (--functions_skip < 0) {
+        not_wanted(RB_PC);
     }
 }
 
-RB_EXPORT void __tsan_func_exit(void);
+RB_HOOK RB_EXPORT void __tsan_func_exit(void);
 RB_EXPORT void __tsan_func_exit(void)
 {
     if (RB_UNLIKELY(rb_functions_wanted)) {
         rb_sampling_exit();
         rb_record_function(RB_EXIT, 0);
+    } else if (--functions_skip < 0) {
+        not_wanted(RB_PC);
     }
 }
 

@@ -5,13 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct rb_sampler_ops *const rb_samplers[] = {&rb_sample_all,    &rb_sample_none,
-                                                    &rb_sample_random, &rb_sample_literace,
-                                                    &rb_sample_tl_fx,  &rb_sample_g_ad,
-                                                    &rb_sample_g_fx,   &rb_sample_rnd10,
-                                                    &rb_sample_rnd25,  &rb_sample_ucp,
-                                                    &rb_sample_pacer,  &rb_sample_rpt,
-                                                    &rb_sample_static, NULL};
+const struct rb_sampler_ops *const rb_samplers[] = {
+    &rb_sample_all,   &rb_sample_none, &rb_sample_random, &rb_sample_literace, &rb_sample_tl_fx,
+    &rb_sample_g_ad,  &rb_sample_g_fx, &rb_sample_rnd10,  &rb_sample_rnd25,    &rb_sample_ucp,
+    &rb_sample_pacer, &rb_sample_rpt,  &rb_sample_static, &rb_sample_adaptive, NULL};
 
 #define PACER_LENGTH 4096u // accesses in a period unless said otherwise
 
@@ -62,9 +59,6 @@ int rb_sampler_parse(const char *text, struct rb_sampler_spec *spec, struct rb_e
     for (int i = 0; rb_samplers[i]; i++)
         if (strlen(rb_samplers[i]->name) == name && !strncmp(rb_samplers[i]->name, text, name))
             ops = rb_samplers[i];
-    if (!ops && name == 8 && !strncmp(text, "adaptive", 8))
-        return rb_bad_input(e, "sampler 'adaptive' decides by measured cost and works in a running program "
-                               "only; on a trace, take 'literace' or 'random:P'");
     list_known(known, sizeof(known));
     if (!ops)
         return rb_bad_input(e, "sampler '%.40s' is not known; expected one of: %s", text, known);
@@ -98,6 +92,18 @@ int rb_sampler_parse(const char *text, struct rb_sampler_spec *spec, struct rb_e
     if (*ops->parameters && (numbers != 1 || !is_share(a)))
         return rb_bad_input(e, "sampler '%.40s': expected one probability from 0 to 1", text);
     return 0;
+}
+
+int rb_sampler_parse_offline(const char *text, struct rb_sampler_spec *spec, struct rb_error *e)
+{
+    const int status = rb_sampler_parse(text, spec, e);
+
+    if (status == 0 && spec->ops->online)
+        return rb_bad_input(e,
+                            "sampler '%s' decides by measured cost and works in a running program only; on a "
+                            "trace, take 'literace' or 'random:P'",
+                            spec->ops->name);
+    return status;
 }
 
 int rb_sampler_start(struct rb_sampler *s, const struct rb_sampler_spec *spec,

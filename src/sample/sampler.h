@@ -53,6 +53,7 @@ struct rb_sampler_ops {
     bool takes_all;                     // the gap is always 0
     bool wants_functions;               // decides by enter and exit
     bool windows;                       // RPT, driven by the replay
+    bool online;                        // in a running program only
     const struct rb_call_policy *calls; // LiteRace's family (sample/calls.h)
     int (*start)(struct rb_sampler *s); // negative errno when memory is out; may be NULL
     // gap policies: accesses to pass over before the next TAKE, from here on; `between` says whether those
@@ -67,11 +68,13 @@ struct rb_sampler_ops {
 
 extern const struct rb_sampler_ops rb_sample_all, rb_sample_none, rb_sample_random, rb_sample_literace,
     rb_sample_tl_fx, rb_sample_g_ad, rb_sample_g_fx, rb_sample_rnd10, rb_sample_rnd25, rb_sample_ucp,
-    rb_sample_pacer, rb_sample_rpt, rb_sample_static;
+    rb_sample_pacer, rb_sample_rpt, rb_sample_static, rb_sample_adaptive;
 extern const struct rb_sampler_ops *const rb_samplers[]; // all of them, NULL at the end
 
 // Parses "name:parameters". An error says what is known.
 int rb_sampler_parse(const char *text, struct rb_sampler_spec *spec, struct rb_error *e);
+// The same for one that is to run on a trace.
+int rb_sampler_parse_offline(const char *text, struct rb_sampler_spec *spec, struct rb_error *e);
 int rb_sampler_start(struct rb_sampler *s, const struct rb_sampler_spec *spec,
                      const struct rb_sampler_world *world, uint64_t seed);
 void rb_sampler_stop(struct rb_sampler *s);

@@ -95,14 +95,14 @@ int main(int argc, char **argv) {
 C
 "$RAILBIRD" cc -O1 forks.c -o forks
 for how in exec nothing touches; do
-  run 0 -o stats=1 ./forks $how
+  run 0 -o sampler=all:stats=1 ./forks $how
   expect "statistics of the parent ($how)" "$(grep -c '^Railbird: engine so, sampler all$' err)" 1
   expect "of the child ($how)" "$(grep -c "^Railbird: engine so, sampler all, child process $(cat out)\$" err || true)" \
     "$([ $how != touches ] || echo 1)$([ $how = touches ] || echo 0)"
 done
 expect "accesses of the child alone" "$(seen | head -1)" 100
 rm -f s.json
-run 0 -o stats=json:"$work/s.json" ./forks touches
+run 0 -o sampler=all -o stats=json:"$work/s.json" ./forks touches
 expect "objects" "$(grep -c '"pid":' s.json)" 2
 expect "the child's object" "$(grep -c "\"pid\":$(cat out),.*\"accesses\":100," s.json)" 1
 

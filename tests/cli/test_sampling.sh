@@ -42,7 +42,7 @@ extra=$((seen - 8 * calls))
 [ "$sampled" = "$seen" ] && [ "$extra" -lt 1000 ] || fail "all: $sampled of $seen"
 watched none 1 rates $rounds
 expect "none: sampled" "$sampled" 0
-expect "none: seen" "$seen" $((8 * calls + extra))
+[ "$seen" -lt $((8 * calls / 100)) ] || fail "none: $seen calls of hooks that should sleep"
 for p in 0.3 0.03 0.003; do
   watched random:$p 2 rates $rounds
   expect "random:$p: seen" "$seen" $((8 * calls + extra))

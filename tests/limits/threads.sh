@@ -20,7 +20,7 @@ timeout 900 ./plain life $life >plain.out
 for engine in so st su fasttrack; do
   [ $engine = so ] || [ $life -le 20000 ] || life=100000
   rm -f stats
-  RAILBIRD_OPTIONS=engine=$engine:stats=json:stats timeout 900 ./ours life $life >ours.out 2>err || fail "$engine: status $?"
+  RAILBIRD_OPTIONS=engine=$engine:sampler=all:stats=json:stats timeout 900 ./ours life $life >ours.out 2>err || fail "$engine: status $?"
   [ "$(value made ours.out)" -ge $life ] || fail "$engine: only $(value made ours.out) threads"
   expect "$engine: messages" "$(cat err)" ""
   expect "$engine: lost edges" "$(statistic lost_edges)" 0
@@ -38,7 +38,7 @@ done
 # --- many at once, nothing lost by the engine that is the default
 rm -f stats
 ./plain live $live >plain.out
-RAILBIRD_OPTIONS=stats=json:stats timeout 300 ./ours live $live >ours.out 2>err || fail "$live at once: status $?"
+RAILBIRD_OPTIONS=sampler=all:stats=json:stats timeout 300 ./ours live $live >ours.out 2>err || fail "$live at once: status $?"
 expect "$live at once: made" "$(value made ours.out)" $live
 expect "$live at once: sum" "$(value sum ours.out)" "$(value sum plain.out)"
 expect "$live at once: lost edges" "$(statistic lost_edges)" 0

@@ -67,9 +67,9 @@ static void defaults(void **state)
     const struct rb_options o = good("");
 
     (void)state;
-    assert_string_equal(o.sampler, "all");
+    assert_string_equal(o.sampler, "adaptive");
     assert_string_equal(o.engine, "so");
-    assert_int_equal(o.budget, 0);
+    assert_int_equal(o.budget, 50000);
     assert_int_equal(o.memory, 64 << 20);
     assert_true(o.report);
     assert_string_equal(o.report_json, "");

@@ -91,7 +91,7 @@ static void refused(void **state)
         {"literace2", "not known"},
         {"a-name-that-is-far-too-long-to-be-printed-in-full-but-must-not-hurt", "not known"},
         {"adaptive", "works in a running program only; on a trace, take 'literace' or 'random:P'"},
-        {"adaptive:5", "works in a running program only"},
+        {"adaptive:5", "takes no parameter"},
         {"all:0.5", "'all' takes no parameter"},
         {"literace:", "'literace' takes no parameter"},
         {"random", "expected random:P with numbers"},
@@ -129,7 +129,7 @@ static void refused(void **state)
     for (size_t i = 0; i < RB_LENGTH(row); i++) {
         struct rb_sampler_spec spec;
         struct rb_error e = {0};
-        assert_true(rb_sampler_parse(row[i].text, &spec, &e) < 0);
+        assert_true(rb_sampler_parse_offline(row[i].text, &spec, &e) < 0);
         assert_int_equal(e.fault, RB_FAULT_INPUT);
         if (!strstr(e.text, row[i].says)) {
             fprintf(stderr, "'%s': %s\n", row[i].text, e.text);

@@ -1,0 +1,37 @@
+// What sleeping call sites (sites.c) must know of the machine's code. Another machine is another arch_*.c.
+#ifndef RB_RT_ARCH_H
+#define RB_RT_ARCH_H
+
+#include "rt/rt.h"
+
+#define RB_CALL_BYTES 6u // the longest call, and so what must be readable before a return address
+
+// A call that can be switched off by writing one byte.
+struct rb_call {
+    unsigned char *byte;
+    unsigned char awake, asleep;
+    uintptr_t target;
+};
+
+// The call that returns to the address; false if what stands there is none of the forms. RB_CALL_BYTES before
+// the address are readable.
+RB_HIDDEN bool rb_arch_call(uintptr_t return_address, struct rb_call *call);
+
+// Where a stub that does nothing but jump on would go to; 0 if it is no such stub. 16 bytes are readable.
+RB_HIDDEN uintptr_t rb_arch_stub(uintptr_t address);
+
+// Begins a thread that libc does not know: on this stack, with this as its thread pointer. It ends when `run`
+// returns; then the kernel writes 0 to `living`. Its number, or a negative errno.
+RB_HIDDEN long rb_arch_thread(void *stack_top, void *thread_pointer, uint32_t *living, void (*run)(void));
+
+// A cheap clock of constant rate.
+RB_INLINE uint64_t rb_arch_ticks(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+#error "Railbird's runtime needs an arch_*.c and a clock for this machine"
+#endif
+}
+
+#endif

@@ -1,0 +1,441 @@
+// The default: cold code first, and then as much as budget= allows. docs/sampling.md has the mathematics.
+//
+// Until there is a second thread nothing can race: sites are put to sleep as they are met. Then all are
+// woken. A site that is called is taken for a burst and sleeps; so code that runs seldom is always looked at.
+// From then on the ticker spends what the budget earns: it wakes sites picked at random, each of which stays
+// awake until it has been called for a burst, and opens windows in which everything is awake, for races of
+// hot code with hot code.
+//
+// The allowance is in ticks of the clock. The ticker adds budget= of what the program itself has used;
+// threads take off what their accesses cost, as measured. Below zero nothing is taken but the first calls of
+// a site.
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rt/access.h"
+#include "rt/arch.h"
+#include "rt/init.h"
+#include "rt/sampling.h"
+#include "rt/sites.h"
+#include "rt/ticker.h"
+
+#define FIRST  16u // calls of a site that are taken when it is met, at most
+#define ALWAYS 2u  // of them whatever the allowance
+#define BURST  6u  // when it has been woken
+#define OTHERS 8u  // bursts prolonged because another thread came by
+#define EAGER \
+    256u // accesses of a thread that are taken at places that cannot sleep, before it takes only some
+#define MOST_GAP   62u
+#define COUNT_GAP  255u      // while counting
+#define COUNTED    16384u    // accesses that are counted before a window
+#define CALL_TICKS 60u       // of a call that the clock does not see
+#define BATCH      20000u    // ticks a thread spends before it tells
+#define LONGEST    200000u   // ticks of an access: what is longer was not on a core
+#define TURN       10000000u // nanoseconds
+#define SHORT_TURN 1000000u
+#define IDLE_TURN  100000000u
+#define WINDOW_AGE 20000000u
+#define WAKES      256u      // sites that are woken at once
+#define START_NS   10000000u // what it may spend before it has earned anything
+#define WARM_NS    5e7 // of the program itself, before the first window: until then bursts see everything new
+#define GATED_NS   2.0 // of a call that is only counted
+
+// QUIET: bursts only. COUNTING, then OPEN: every site is awake. CLOSING: nothing is taken until the ticker
+// has put them to sleep.
+enum mode { QUIET, COUNTING, OPEN, CLOSING };
+
+// Written by all threads.
+static struct {
+    int64_t allowance; // ticks
+    uint64_t spent;    // ticks
+    int64_t left;      // of the window: accesses while counting, ticks while open
+    uint64_t counted;  // accesses of the window
+    uint32_t mode;
+    bool warm;      // the start is over
+    int64_t lavish; // half of what was given to begin with
+} now __attribute__((aligned(64)));
+static bool threaded;
+
+// Written by the ticker, or by whoever ends a window.
+static struct {
+    double ticks_a_ns;
+    uint64_t started_ns, started_ticks;
+    uint64_t cpu_ns;     // of the process, at the last turn
+    uint64_t seen_spent; // at the last turn
+    uint64_t ticker_ns;  // of tickers, all in all
+    uint64_t turn_ns;    // of the ticker that runs, at its last turn
+    uint64_t opened_ns;  // when the window began
+    uint64_t count_cpu;  // CPU time of the process then
+    double own_ns;       // of the program itself, all in all
+    double counted_ns;   // of the program while counting
+    uint64_t counted;    // accesses then
+    uint64_t in_windows; // accesses taken in windows
+    uint64_t windows;
+    uint64_t flip_ticks;  // the last time all were woken
+    uint64_t woken_ticks; // when
+    uint32_t idle_turns, lonely_turns;
+    struct rb_rng rng;
+} book;
+
+static uint64_t read_ns(clockid_t which)
+{
+    struct timespec t;
+
+    syscall(SYS_clock_gettime, which, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool is_open(void)
+{
+    return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) >= 0;
+}
+
+// At the start everything is taken, not bursts alone, while there is more than half of what was given.
+static bool is_lavish(void)
+{
+    return !now.warm && __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > now.lavish;
+}
+
+// ---- sites ---------------------------------------------------------------------------------------------
+
+static bool give_first(struct rb_site *s)
+{
+    s->left = FIRST;
+    s->others = OTHERS;
+    return true;
+}
+
+static bool give_burst(struct rb_site *s)
+{
+    s->left = BURST;
+    s->others = OTHERS;
+    return true;
+}
+
+// Who was not called in a window keeps its burst.
+static bool is_spent(struct rb_site *s)
+{
+    return s->left == 0;
+}
+
+static void wake_all(bool (*give)(struct rb_site *s))
+{
+    const uint64_t start = rb_arch_ticks();
+
+    rb_sites_flip_all(give, RB_SITE_AWAKE);
+    book.woken_ticks = rb_arch_ticks();
+    book.flip_ticks = book.woken_ticks - start;
+}
+
+static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
+{
+    const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
+
+    if (RB_UNLIKELY(!s->taken && !s->left))
+        give_first(s);
+    if (mode == OPEN || is_lavish()) {
+        s->left = mode == OPEN ? 0 : s->left;
+        s->taken++;
+        return RB_TAKE;
+    }
+    if (!is_open() && s->taken >= ALWAYS) {
+        rb_site_sleep(me, s);
+        return RB_PASS;
+    }
+    if (s->last != (uint16_t)me->id) {
+        s->last = (uint16_t)me->id;
+        if (s->others && s->left < BURST) {
+            s->others--;
+            s->left = BURST;
+        }
+    }
+    if (s->left <= 1 || s->state != RB_SITE_AWAKE) {
+        s->left = 0;
+        rb_site_sleep(me, s);
+        if (s->state != RB_SITE_AWAKE && s->taken >= FIRST)
+            return RB_PASS;
+    } else {
+        s->left--;
+    }
+    s->taken++;
+    return RB_TAKE;
+}
+
+// ---- windows -------------------------------------------------------------------------------------------
+
+static void end_window(uint32_t from)
+{
+    __atomic_compare_exchange_n(&now.mode, &from, CLOSING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+// A window takes as much as there is, half of it at most kept back, and four times what it takes to wake
+// everybody.
+static int64_t window_ticks(void)
+{
+    const int64_t half = __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) / 2;
+    const int64_t least = 4 * (int64_t)book.flip_ticks;
+
+    return half > least ? half : least;
+}
+
+// The thread whose accesses were the last that had to be counted.
+static RB_NOINLINE void end_counting(void)
+{
+    uint32_t mode = COUNTING;
+
+    if (!__atomic_compare_exchange_n(&now.mode, &mode, CLOSING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    const uint64_t n = __atomic_load_n(&now.counted, __ATOMIC_RELAXED);
+    const double ns = (double)(read_ns(CLOCK_PROCESS_CPUTIME_ID) - book.count_cpu) - (double)n * GATED_NS;
+    book.counted += n;
+    book.counted_ns += ns > 0 ? ns : 0;
+    __atomic_store_n(&now.left, window_ticks(), __ATOMIC_RELAXED);
+    __atomic_store_n(&now.counted, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&now.mode, OPEN, __ATOMIC_RELEASE);
+}
+
+static enum rb_take count(uint64_t passed, uint64_t *gap)
+{
+    *gap = COUNT_GAP;
+    if (passed > COUNT_GAP)
+        __atomic_fetch_add(&now.counted, passed, __ATOMIC_RELAXED);
+    if (__atomic_sub_fetch(&now.left, (int64_t)passed, __ATOMIC_RELAXED) < 0)
+        end_counting();
+    return RB_PASS;
+}
+
+static void open_window(void)
+{
+    wake_all(NULL);
+    now.left = COUNTED;
+    now.counted = 0;
+    book.opened_ns = read_ns(CLOCK_MONOTONIC);
+    book.count_cpu = read_ns(CLOCK_PROCESS_CPUTIME_ID);
+    book.windows++;
+    __atomic_store_n(&now.mode, COUNTING, __ATOMIC_RELEASE);
+}
+
+static void close_window(void)
+{
+    book.in_windows += __atomic_exchange_n(&now.counted, 0, __ATOMIC_RELAXED);
+    rb_sites_flip_all(is_spent, RB_SITE_ASLEEP);
+    __atomic_store_n(&now.mode, QUIET, __ATOMIC_RELEASE);
+}
+
+// ---- the ticker ----------------------------------------------------------------------------------------
+
+// What the program used since the last turn, and the allowance that comes of it. False: it did next to
+// nothing.
+static bool earn(void)
+{
+    const uint64_t cpu = read_ns(CLOCK_PROCESS_CPUTIME_ID), ticker = read_ns(CLOCK_THREAD_CPUTIME_ID);
+    const uint64_t turns_ns =
+        ticker < book.turn_ns ? ticker : ticker - book.turn_ns; // a new ticker begins at 0
+    const uint64_t spent = __atomic_load_n(&now.spent, __ATOMIC_RELAXED);
+    const double real = (double)(read_ns(CLOCK_MONOTONIC) - book.started_ns);
+    const double share = (double)rb_options.budget * 1e-6;
+
+    if (real > 0)
+        book.ticks_a_ns = (double)(rb_arch_ticks() - book.started_ticks) / real;
+    const double ours_ns = (double)(spent - book.seen_spent) / book.ticks_a_ns + (double)turns_ns;
+    double own_ns = (double)(cpu - book.cpu_ns) - ours_ns;
+    if (own_ns < 0)
+        own_ns = 0;
+    book.own_ns += own_ns;
+    now.warm = book.own_ns > WARM_NS;
+    book.cpu_ns = cpu;
+    book.seen_spent = spent;
+    const int64_t cost = (int64_t)((double)turns_ns * book.ticks_a_ns);
+    book.turn_ns = ticker;
+    book.ticker_ns += turns_ns;
+    const int64_t most = (int64_t)(share * 1e9 * book.ticks_a_ns) + (int64_t)(START_NS * book.ticks_a_ns);
+    const int64_t earned = (int64_t)(own_ns * share * book.ticks_a_ns) - cost;
+    if (__atomic_add_fetch(&now.allowance, earned, __ATOMIC_RELAXED) > most)
+        __atomic_store_n(&now.allowance, most, __ATOMIC_RELAXED);
+    return own_ns > (double)TURN / 100;
+}
+
+static void wake_some(void)
+{
+    struct rb_site *list[WAKES];
+    const uint32_t sites = rb_sites_count();
+    const int64_t each = (int64_t)(BURST * 500 * book.ticks_a_ns);
+    int64_t most = __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) / 4 / (each ? each : 1);
+    uint32_t count = 0;
+
+    if (most > (int64_t)WAKES)
+        most = WAKES;
+    if (most > (int64_t)(sites / 4 + 1))
+        most = (int64_t)(sites / 4 + 1);
+    for (int64_t i = 0; sites && i < most; i++) {
+        struct rb_site *s = rb_site_number((uint32_t)rb_rng_below(&book.rng, sites));
+        if (s->state == RB_SITE_ASLEEP && give_burst(s))
+            list[count++] = s;
+    }
+    if (count)
+        rb_sites_flip(list, count, RB_SITE_AWAKE);
+}
+
+static uint64_t turn(void)
+{
+    const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_ACQUIRE);
+    const bool busy = earn();
+
+    if (mode == COUNTING || mode == OPEN) {
+        if (read_ns(CLOCK_MONOTONIC) - book.opened_ns < WINDOW_AGE)
+            return SHORT_TURN;
+        end_window(mode);
+        return SHORT_TURN;
+    }
+    if (mode == CLOSING)
+        close_window();
+    if (__atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) > 1)
+        book.lonely_turns = 0;
+    else if (++book.lonely_turns > 2)
+        return RB_TICKER_END;
+    if (!busy)
+        return ++book.idle_turns > 10 ? IDLE_TURN : TURN;
+    book.idle_turns = 0;
+    if (!is_open())
+        return TURN;
+    const int64_t allowance = __atomic_load_n(&now.allowance, __ATOMIC_RELAXED);
+    const int64_t window = (int64_t)(1e6 * book.ticks_a_ns) + 4 * (int64_t)book.flip_ticks;
+    if (now.warm && allowance > 2 * window) {
+        open_window();
+        return SHORT_TURN;
+    }
+    wake_some();
+    return TURN;
+}
+
+// ---- the policy ----------------------------------------------------------------------------------------
+
+static int init(void)
+{
+    __builtin_memset(&now, 0, sizeof(now));
+    __builtin_memset(&book, 0, sizeof(book));
+    threaded = false;
+    rb_rng_seed(&book.rng, rb_sampling_process.seed ^ 0x5bd1e995u);
+    book.started_ns = read_ns(CLOCK_MONOTONIC);
+    book.started_ticks = rb_arch_ticks();
+    book.ticks_a_ns = 2.5; // until the first turn knows better
+    rb_ticker_reset_after_fork();
+    return 0;
+}
+
+static void have_threads(void)
+{
+    if (!__atomic_exchange_n(&threaded, true, __ATOMIC_ACQ_REL)) {
+        const uint64_t ns = read_ns(CLOCK_MONOTONIC) - book.started_ns;
+        if (ns > 1000000)
+            book.ticks_a_ns = (double)(rb_arch_ticks() - book.started_ticks) / (double)ns;
+        book.cpu_ns = read_ns(CLOCK_PROCESS_CPUTIME_ID);
+        now.allowance = (int64_t)(START_NS * book.ticks_a_ns);
+        now.lavish = now.allowance / 2;
+        wake_all(give_first);
+    }
+    rb_ticker_start(turn);
+}
+
+// What is asleep is woken for the new thread, if it is long ago that it was and there is enough left.
+static void spawn(struct rb_self *me)
+{
+    have_threads();
+    rb_sampling_passed(me);
+    rb_sampling_grant(me, 0);
+    if (rb_arch_ticks() - book.woken_ticks > 5000000 * (uint64_t)book.ticks_a_ns &&
+        __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > 8 * (int64_t)book.flip_ticks)
+        wake_all(give_burst);
+}
+
+static uint64_t begin(struct rb_self *me)
+{
+    if (me->id)
+        have_threads();
+    return 0;
+}
+
+static enum rb_take at_odd_place(struct rb_self *me, uint64_t *gap)
+{
+    struct rb_sampling *s = &me->sampling;
+
+    if (!threaded || !is_open()) {
+        *gap = MOST_GAP;
+        return RB_PASS;
+    }
+    if (++s->odd > EAGER && !is_lavish() && __atomic_load_n(&now.mode, __ATOMIC_RELAXED) != OPEN)
+        *gap = rb_rng_below(&me->rng, s->odd / EAGER < MOST_GAP / 2 ? s->odd / EAGER * 2 : MOST_GAP);
+    return RB_TAKE;
+}
+
+static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+{
+    const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
+
+    if (RB_UNLIKELY(mode == COUNTING))
+        return count(passed, gap);
+    *gap = 0;
+    if (RB_UNLIKELY(mode == CLOSING)) {
+        *gap = MOST_GAP;
+        return RB_PASS;
+    }
+    struct rb_site *s = rb_site_at(me, pc);
+    if (!rb_site_can_sleep(s))
+        return at_odd_place(me, gap);
+    if (RB_UNLIKELY(!threaded)) {
+        rb_site_sleep(me, s);
+        return RB_PASS;
+    }
+    me->sampling.window += mode == OPEN;
+    return at_site(me, s);
+}
+
+static void cost(struct rb_self *me, uint64_t ticks)
+{
+    struct rb_sampling *s = &me->sampling;
+
+    s->ticks += (ticks < LONGEST ? ticks : LONGEST) + CALL_TICKS;
+    if (RB_LIKELY(s->ticks < BATCH))
+        return;
+    const int64_t spent = (int64_t)s->ticks;
+    s->ticks = 0;
+    __atomic_fetch_add(&now.spent, (uint64_t)spent, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&now.allowance, spent, __ATOMIC_RELAXED);
+    if (s->window) {
+        __atomic_fetch_add(&now.counted, s->window, __ATOMIC_RELAXED);
+        s->window = 0;
+    }
+    if (__atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN &&
+        __atomic_sub_fetch(&now.left, spent, __ATOMIC_RELAXED) < 0)
+        end_window(OPEN);
+}
+
+static void end(struct rb_self *me)
+{
+    __atomic_fetch_add(&now.spent, me->sampling.ticks, __ATOMIC_RELAXED);
+}
+
+const struct rb_policy rb_policy_adaptive = {.ops = &rb_sample_adaptive,
+                                             .init = init,
+                                             .begin = begin,
+                                             .end = end,
+                                             .next = next,
+                                             .spawn = spawn,
+                                             .cost = cost};
+
+void rb_adaptive_summary(struct rb_adaptive_summary *a)
+{
+    const double spent_ns = (double)__atomic_load_n(&now.spent, __ATOMIC_RELAXED) / book.ticks_a_ns;
+    const double cpu = (double)read_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const double each = book.counted ? book.counted_ns / (double)book.counted : 0;
+
+    *a = (struct rb_adaptive_summary){.windows = book.windows, .in_windows = book.in_windows};
+    a->cost_ppm =
+        cpu > spent_ns ? (uint64_t)((spent_ns + (double)book.ticker_ns) / (cpu - spent_ns) * 1e6) : 0;
+    if (each <= 0)
+        return;
+    a->accesses = (uint64_t)(book.own_ns / each);
+    const double share = a->accesses ? (double)book.in_windows / (double)a->accesses : 0;
+    a->window_ppb = (uint64_t)(share * 1e9);
+}

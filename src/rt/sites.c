@@ -1,0 +1,400 @@
+#include "rt/sites.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rt/arch.h"
+#include "rt/footprint.h"
+
+#define PAGE       4096u
+#define QUEUE      48u
+#define PATIENCE   128u       // calls of sites in the queue before it is worked off
+#define SPAN       (4u << 20) // code that is made writable at once
+#define SITE_SHARE 512u       // a site for so many bytes of memory=
+
+// Where the linker put the hooks (tsan_abi.c).
+extern const char __start_rb_hooks[] RB_HIDDEN, __stop_rb_hooks[] RB_HIDDEN;
+
+bool rb_sites_on;
+
+static struct rb_site *record; // [0] is none
+static uint32_t *place;        // hash table of indices into it; 0: free
+static uint32_t room, places;  // of both; `places` is a power of two
+static uint32_t used, dead;    // records
+static rb_spin lock;           // of the table and the queue
+
+static struct rb_site *queue[QUEUE];
+static uint32_t queued, impatience;
+
+static rb_spin flips; // pages are writable; before `lock` where both are taken
+static uint32_t holds;
+static uint64_t flipped;
+
+// ---- code ----------------------------------------------------------------------------------------------
+
+struct text {
+    uintptr_t from, to; // pages
+    int protection;
+};
+
+static bool text_of(uintptr_t pc, struct text *t)
+{
+    struct dl_find_object file;
+
+    if (_dl_find_object((void *)pc, &file) || !file.dlfo_link_map)
+        return false;
+    const ElfW(Ehdr) *head = file.dlfo_map_start;
+    if (head->e_ident[0] != ELFMAG0 || head->e_ident[1] != ELFMAG1 || head->e_phentsize != sizeof(ElfW(Phdr)))
+        return false;
+    const ElfW(Phdr) *p = (const void *)((const char *)head + head->e_phoff);
+    for (unsigned i = 0; i < head->e_phnum; i++) {
+        const uintptr_t start = file.dlfo_link_map->l_addr + p[i].p_vaddr, end = start + p[i].p_filesz;
+        if (p[i].p_type != PT_LOAD || !(p[i].p_flags & PF_X) || !(p[i].p_flags & PF_R))
+            continue;
+        if (pc < start + RB_CALL_BYTES || pc > end)
+            continue;
+        t->from = start & ~(uintptr_t)(PAGE - 1);
+        t->to = (end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+        t->protection = PROT_READ | PROT_EXEC | (p[i].p_flags & PF_W ? PROT_WRITE : 0);
+        return true;
+    }
+    return false;
+}
+
+static bool is_hook(uintptr_t address)
+{
+    return address >= (uintptr_t)__start_rb_hooks && address < (uintptr_t)__stop_rb_hooks;
+}
+
+static bool leads_to_hook(uintptr_t target)
+{
+    struct text t;
+
+    if (is_hook(target))
+        return true;
+    return text_of(target + RB_CALL_BYTES, &t) && target + 16 <= t.to && is_hook(rb_arch_stub(target));
+}
+
+static void verify(struct rb_site *s)
+{
+    struct rb_call call;
+    struct text t;
+
+    s->state = RB_SITE_REFUSED;
+    if (!text_of(s->pc, &t) || !rb_arch_call(s->pc, &call) || !leads_to_hook(call.target))
+        return;
+    s->state = RB_SITE_AWAKE;
+    s->bytes_back = (uint8_t)(s->pc - (uintptr_t)call.byte);
+    s->awake = call.awake;
+    s->asleep = call.asleep;
+}
+
+// ---- the table -----------------------------------------------------------------------------------------
+
+static uint32_t home_of(uintptr_t pc)
+{
+    return (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 32) & (places - 1);
+}
+
+static struct rb_site *find(uintptr_t pc, uint32_t *at)
+{
+    uint32_t i = home_of(pc);
+
+    for (uint32_t steps = 0; steps < places; steps++, i = (i + 1) & (places - 1)) {
+        const uint32_t r = __atomic_load_n(&place[i], __ATOMIC_ACQUIRE);
+        if (!r)
+            break;
+        if (__atomic_load_n(&record[r].pc, __ATOMIC_RELAXED) == pc)
+            return &record[r];
+    }
+    *at = i;
+    return NULL;
+}
+
+// Records of libraries that are gone are used again, as soon as there are no others.
+static void compact(void)
+{
+    uint32_t kept = 0, at;
+
+    for (uint32_t i = 0; i < places; i++)
+        __atomic_store_n(&place[i], 0, __ATOMIC_RELAXED);
+    for (uint32_t r = 1; r <= used; r++) {
+        const struct rb_site s = record[r];
+        if (s.state == RB_SITE_DEAD)
+            continue;
+        // A reader that is on its way to this record compares pc: it finds what it looks for or goes to the
+        // lock.
+        __atomic_store_n(&record[++kept].pc, 0, __ATOMIC_RELEASE);
+        record[kept] = s;
+        find(s.pc, &at);
+        __atomic_store_n(&place[at], kept, __ATOMIC_RELEASE);
+    }
+    used = kept;
+    dead = 0;
+}
+
+static RB_NOINLINE struct rb_site *add(uintptr_t pc)
+{
+    struct rb_site *s;
+    uint32_t at;
+
+    rb_spin_lock(&lock);
+    if (used == room && dead && !queued && rb_spin_try(&flips)) { // nobody else has a record in hand
+        compact();
+        rb_spin_unlock(&flips);
+    }
+    s = find(pc, &at);
+    if (s ? s->state == RB_SITE_DEAD : used < room) {
+        if (s) {
+            dead--; // another library, at the same place
+        } else {
+            s = &record[++used];
+        }
+        *s = (struct rb_site){.pc = pc};
+        verify(s);
+        if (s == &record[used])
+            __atomic_store_n(&place[at], used, __ATOMIC_RELEASE);
+    }
+    rb_spin_unlock(&lock);
+    return s;
+}
+
+struct rb_site *rb_site_at(struct rb_self *me, uintptr_t pc)
+{
+    uint32_t at;
+
+    (void)me;
+    if (!rb_sites_on)
+        return NULL;
+    struct rb_site *s = find(pc, &at);
+    return RB_LIKELY(s && s->state != RB_SITE_DEAD) ? s : add(pc);
+}
+
+uint32_t rb_sites_count(void)
+{
+    return __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+}
+
+struct rb_site *rb_site_number(uint32_t i)
+{
+    return &record[i + 1];
+}
+
+// ---- flipping ------------------------------------------------------------------------------------------
+
+static bool protect(const struct text *t, int protection)
+{
+    return syscall(SYS_mprotect, t->from, t->to - t->from, protection) == 0;
+}
+
+// The pages around the site that are made writable together.
+static struct text span_of(const struct text *text, uintptr_t pc)
+{
+    struct text t = *text;
+
+    if (t.to - t.from <= SPAN)
+        return t;
+    const uintptr_t from = (pc - SPAN / 2) & ~(uintptr_t)(PAGE - 1);
+    if (from > t.from)
+        t.from = from;
+    if (t.to > t.from + SPAN)
+        t.to = t.from + SPAN;
+    return t;
+}
+
+static void write_site(struct rb_site *s, enum rb_site_state to)
+{
+    unsigned char *byte = (unsigned char *)s->pc - s->bytes_back;
+    const unsigned char was = to == RB_SITE_ASLEEP ? s->awake : s->asleep;
+
+    // Somebody else has written there (a debugger's breakpoint): it is no longer ours.
+    if (*(volatile unsigned char *)byte != was) {
+        s->state = RB_SITE_REFUSED;
+        return;
+    }
+    *(volatile unsigned char *)byte = to == RB_SITE_ASLEEP ? s->asleep : s->awake;
+    __atomic_store_n(&s->state, to, __ATOMIC_RELAXED);
+    flipped++;
+}
+
+static bool is_due(const struct rb_site *s, enum rb_site_state to)
+{
+    return to == RB_SITE_ASLEEP ? s->state <= RB_SITE_DROWSY : s->state == RB_SITE_ASLEEP;
+}
+
+// What is to be flipped: a list, or of all sites those that are wanted.
+struct batch {
+    struct rb_site **list;
+    uint32_t count;
+    bool (*wanted)(struct rb_site *s);
+    enum rb_site_state to;
+};
+
+static struct rb_site *due(const struct batch *b, uint32_t i)
+{
+    struct rb_site *s = b->list ? b->list[i] : &record[i + 1];
+
+    return is_due(s, b->to) && (!b->wanted || b->wanted(s)) ? s : NULL;
+}
+
+// `flips` is held. It is done in spans: all sites that are in the first one's, then the rest.
+static uint32_t flip(const struct batch *b)
+{
+    struct rb_site *s;
+    struct text text;
+    uint32_t done = 0;
+
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (!(s = due(b, i)) || !text_of(s->pc, &text))
+            continue;
+        const struct text span = span_of(&text, s->pc);
+        if (!protect(&span, span.protection | PROT_WRITE)) {
+            rb_sites_on = false;
+            break;
+        }
+        for (uint32_t j = i; j < b->count; j++)
+            if ((s = due(b, j)) && s->pc - RB_CALL_BYTES >= span.from && s->pc <= span.to) {
+                write_site(s, b->to);
+                done++;
+            }
+        protect(&span, span.protection);
+    }
+    return done;
+}
+
+static uint32_t try_flip(const struct batch *b)
+{
+    uint32_t done = 0;
+
+    if (!rb_sites_on || !rb_spin_try(&flips))
+        return 0;
+    if (!holds)
+        done = flip(b);
+    rb_spin_unlock(&flips);
+    return done;
+}
+
+uint32_t rb_sites_flip(struct rb_site **list, uint32_t count, enum rb_site_state to)
+{
+    return try_flip(&(struct batch){list, count, NULL, to});
+}
+
+uint32_t rb_sites_flip_all(bool (*wanted)(struct rb_site *s), enum rb_site_state to)
+{
+    return try_flip(&(struct batch){NULL, rb_sites_count(), wanted, to});
+}
+
+static RB_NOINLINE void work_off(void)
+{
+    struct rb_site *list[QUEUE];
+    const int saved = errno;
+
+    if (!rb_spin_try(&flips))
+        return;
+    if (!holds) {
+        rb_spin_lock(&lock);
+        const uint32_t count = queued;
+        __builtin_memcpy(list, queue, sizeof(list));
+        queued = 0;
+        impatience = 0;
+        rb_spin_unlock(&lock);
+        flip(&(struct batch){list, count, NULL, RB_SITE_ASLEEP});
+    }
+    rb_spin_unlock(&flips);
+    errno = saved;
+}
+
+bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
+{
+    (void)me;
+    if (!rb_site_can_sleep(s))
+        return false;
+    if (s->state == RB_SITE_AWAKE) {
+        rb_spin_lock(&lock);
+        if (s->state == RB_SITE_AWAKE && queued < QUEUE) {
+            queue[queued++] = s;
+            s->state = RB_SITE_DROWSY;
+        }
+        rb_spin_unlock(&lock);
+    }
+    const uint32_t calls = __atomic_load_n(&impatience, __ATOMIC_RELAXED) + 1;
+    __atomic_store_n(&impatience, calls, __ATOMIC_RELAXED);
+    if (calls >= PATIENCE || __atomic_load_n(&queued, __ATOMIC_RELAXED) == QUEUE)
+        work_off();
+    return rb_sites_on;
+}
+
+// ---- life ----------------------------------------------------------------------------------------------
+
+int rb_sites_init(size_t memory)
+{
+    for (room = 1024; (size_t)room * 2 * SITE_SHARE <= memory; room *= 2)
+        ;
+    places = room * 2;
+    const size_t bytes = rb_sites_bytes();
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        return -ENOMEM;
+    record = map;
+    place = (uint32_t *)(record + room + 1);
+    rb_footprint_map(map, bytes);
+    rb_sites_on = true;
+    return 0;
+}
+
+// The fork was made within a hold, so code and table agree; other threads' locks and holds are gone.
+void rb_sites_reset_after_fork(void)
+{
+    lock = flips = 0;
+    holds = 0;
+}
+
+void rb_sites_hold(void)
+{
+    rb_spin_lock(&flips);
+    holds++;
+    rb_spin_unlock(&flips);
+}
+
+void rb_sites_let(void)
+{
+    rb_spin_lock(&flips);
+    holds--;
+    rb_spin_unlock(&flips);
+}
+
+void rb_sites_forget(uintptr_t from, uintptr_t to)
+{
+    rb_spin_lock(&lock);
+    for (uint32_t r = 1; r <= used; r++)
+        if (record[r].pc - from < to - from && record[r].state != RB_SITE_DEAD) {
+            record[r].state = RB_SITE_DEAD;
+            dead++;
+        }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < queued; i++)
+        if (queue[i]->state != RB_SITE_DEAD)
+            queue[kept++] = queue[i];
+    queued = kept;
+    rb_spin_unlock(&lock);
+}
+
+size_t rb_sites_bytes(void)
+{
+    return (room + 1) * sizeof(*record) + places * sizeof(*place);
+}
+
+void rb_sites_counts(struct rb_site_counts *counts)
+{
+    *counts = (struct rb_site_counts){.flips = flipped};
+    for (uint32_t r = 1; r <= used; r++) {
+        counts->sites += record[r].state < RB_SITE_REFUSED;
+        counts->awake += record[r].state <= RB_SITE_DROWSY;
+        counts->refused += record[r].state == RB_SITE_REFUSED;
+    }
+}

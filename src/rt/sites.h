@@ -1,0 +1,56 @@
+// Call sites of hooks that can be switched off in the code: docs/sites.md.
+#ifndef RB_RT_SITES_H
+#define RB_RT_SITES_H
+
+#include "rt/rt.h"
+
+enum rb_site_state { RB_SITE_AWAKE, RB_SITE_DROWSY, RB_SITE_ASLEEP, RB_SITE_REFUSED, RB_SITE_DEAD };
+
+struct rb_site {
+    uintptr_t pc; // what the call returns to
+    uint8_t state;
+    uint8_t bytes_back; // of the byte that is written, before pc
+    uint8_t awake, asleep;
+    // For the sampler that runs; written without care by whoever calls.
+    uint16_t left;  // calls to take before it sleeps
+    uint16_t last;  // thread that called last
+    uint8_t others; // times another thread's coming may prolong that
+    uint32_t taken; // calls
+};
+
+// False: sites cannot be switched here; everything is gated.
+extern RB_HIDDEN bool rb_sites_on;
+
+RB_HIDDEN int rb_sites_init(size_t memory);
+RB_HIDDEN void rb_sites_reset_after_fork(void);
+
+// The site that returns to `pc`, found by a call from it just now; NULL if none can be had. Refused ones are
+// given as such. Inside the guard, like all of these.
+RB_HIDDEN struct rb_site *rb_site_at(struct rb_self *me, uintptr_t pc);
+// Puts it to sleep, now or soon; false if it cannot sleep.
+RB_HIDDEN bool rb_site_sleep(struct rb_self *me, struct rb_site *s);
+RB_INLINE bool rb_site_can_sleep(const struct rb_site *s)
+{
+    return s && s->state < RB_SITE_REFUSED;
+}
+
+// How many there are to choose from, dead and refused ones included, and one of them.
+RB_HIDDEN uint32_t rb_sites_count(void);
+RB_HIDDEN struct rb_site *rb_site_number(uint32_t i);
+// Wakes those of the list that sleep, or puts those to sleep that are awake; how many it did. Takes its time,
+// and does nothing if others are at it. `wanted`: of all sites those it is true of.
+RB_HIDDEN uint32_t rb_sites_flip(struct rb_site **list, uint32_t count, enum rb_site_state to);
+RB_HIDDEN uint32_t rb_sites_flip_all(bool (*wanted)(struct rb_site *s), enum rb_site_state to);
+
+// No code changes between these: while a library goes, and during a fork.
+RB_HIDDEN void rb_sites_hold(void);
+RB_HIDDEN void rb_sites_let(void);
+RB_HIDDEN void rb_sites_forget(uintptr_t from, uintptr_t to); // a library that is gone; within a hold
+
+struct rb_site_counts {
+    uint64_t sites, awake, refused, flips;
+};
+RB_HIDDEN void rb_sites_counts(struct rb_site_counts *counts);
+RB_HIDDEN size_t rb_sites_bytes(void);
+
+#endif

@@ -1,0 +1,139 @@
+#include "rt/ticker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rt/arch.h"
+
+#define STACK_BYTES ((size_t)64 << 10)
+#define LONG_IDLE   1000000000u // after so many nanoseconds without a turn's work it looks if it is alone
+
+static uint64_t (*turn)(void);
+static bool begun, stopped;
+static uint32_t calls; // of rb_ticker_start
+
+// A thread that was ended by the kernel's exit, not libc's, leaves the process to us: then it ends.
+static void end_if_alone(void)
+{
+    char stat[512];
+    const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+
+    if (fd < 0)
+        return;
+    const long n = syscall(SYS_read, fd, stat, sizeof(stat) - 1);
+    syscall(SYS_close, fd);
+    const char *at = stat + (n > 0 ? n : 0), *end = at;
+    while (at > stat && *at != ')')
+        at--;
+    unsigned field = 2, threads = 0; // after the name, which may have anything in it
+    for (; at < end && field <= 20; at++) {
+        if (*at == ' ')
+            field++;
+        else if (field == 20)
+            threads = threads * 10 + (unsigned)(*at - '0');
+    }
+    if (threads == 1)
+        syscall(SYS_exit_group, 0);
+}
+
+// It ends, unless it was wanted meanwhile. `calls` is written before `begun` is read, and here the other way
+// round.
+static bool may_end(uint32_t seen)
+{
+    __atomic_store_n(&begun, false, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&calls, __ATOMIC_SEQ_CST) == seen ||
+           __atomic_exchange_n(&begun, true, __ATOMIC_SEQ_CST);
+}
+
+static void run(void)
+{
+    uint64_t idle = 0;
+
+    syscall(SYS_prctl, PR_SET_NAME, "railbird");
+    while (!__atomic_load_n(&stopped, __ATOMIC_ACQUIRE)) {
+        const uint32_t seen = __atomic_load_n(&calls, __ATOMIC_SEQ_CST);
+        const uint64_t wait = turn();
+        const struct timespec pause = {(time_t)(wait / 1000000000u), (long)(wait % 1000000000u)};
+        if (wait == RB_TICKER_END) {
+            if (may_end(seen))
+                break;
+            continue;
+        }
+        idle += wait;
+        if (idle >= LONG_IDLE) {
+            end_if_alone();
+            idle = 0;
+        }
+        syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+}
+
+// Thread-local variables of libc and of ours are below the thread pointer, in a block of our own that is all
+// zero: errno may be written there, and nobody has a state.
+static size_t tls_bytes(void)
+{
+    const uintptr_t pointer = (uintptr_t)__builtin_thread_pointer();
+    const size_t of_errno = pointer - (uintptr_t)&errno, of_ours = pointer - (uintptr_t)&rb_self_tls;
+    const size_t most = of_errno > of_ours ? of_errno : of_ours;
+
+    return (most + (64u << 10)) & ~(size_t)4095;
+}
+
+// The block is kept for the next one; the kernel says when the last has left it.
+static char *block;
+static uint32_t living;
+
+static bool make_block(size_t bytes)
+{
+    if (block)
+        return true;
+    const long map = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if ((uintptr_t)map > (uintptr_t)-4096)
+        return false;
+    block = (char *)map;
+    return true;
+}
+
+bool rb_ticker_start(uint64_t (*given)(void))
+{
+    const size_t below = tls_bytes();
+    uint64_t all = ~(uint64_t)0, before;
+
+    __atomic_fetch_add(&calls, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&begun, __ATOMIC_SEQ_CST) || __atomic_exchange_n(&begun, true, __ATOMIC_SEQ_CST))
+        return true;
+    turn = given;
+    for (unsigned i = 0; __atomic_load_n(&living, __ATOMIC_ACQUIRE) && i < 1000; i++)
+        syscall(SYS_sched_yield);
+    if (__atomic_load_n(&living, __ATOMIC_ACQUIRE) || !make_block(STACK_BYTES + below + 4096)) {
+        begun = false;
+        return false;
+    }
+    char *stack_top = block + STACK_BYTES;
+    void **pointer = (void **)(stack_top + below);
+    pointer[0] = pointer[2] = pointer; // as libc has it: the block's own address
+    __atomic_store_n(&living, 1, __ATOMIC_RELEASE);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
+    const long id = rb_arch_thread(stack_top, pointer, &living, run);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
+    if (id < 0)
+        living = begun = false;
+    return id >= 0;
+}
+
+void rb_ticker_stop(void)
+{
+    __atomic_store_n(&stopped, true, __ATOMIC_RELEASE);
+}
+
+void rb_ticker_reset_after_fork(void)
+{
+    begun = stopped = false;
+    living = 0;
+}
