@@ -127,6 +127,7 @@ struct rb_cell; // engine/access_history.h
 struct rb_engine_ops {
     const char *name;
     const char *help;
+    bool tells_changes; // a thread's `version` grows whenever its clock changes
     bool every_release; // the local epoch grows at every release, not only after a sampled access
     int (*thread_start)(struct rb_engine *, struct rb_thread *); // slot is set, the rest zero
     void (*thread_stop)(struct rb_engine *, struct rb_thread *);

@@ -310,6 +310,7 @@ const struct rb_engine_ops rb_so = {
     .help = "sampling timestamps on shared clocks ordered by recent change: the default",
     .thread_start = thread_start,
     .thread_stop = thread_stop,
+    .tells_changes = true,
     .acquire = acquire,
     .release = release,
     .release_store = release,

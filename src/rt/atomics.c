@@ -19,6 +19,7 @@
 // forgotten then, as for a lost edge), or from the start where every access is taken.
 #include "rt/access.h"
 #include "rt/fences.h"
+#include "rt/known.h"
 #include "rt/race.h"
 #include "rt/record.h"
 #include "rt/sync.h"
@@ -173,17 +174,20 @@ struct step {
     struct rb_self *me;
     struct rb_object *object;
     bool passed_over; // between windows (sampling_rpt.c)
+    bool acquired;    // already
+    bool heard;       // nothing to acquire
+    bool covered;     // nothing to release
 };
 
 static RB_NOINLINE struct step step_begin(const volatile void *a, bool make)
 {
-    struct step s = {rb_enter(), NULL, false};
+    struct step s = {rb_enter(), NULL, false, false, false, false};
 
     if (!s.me)
         return s;
     s.passed_over = RB_UNLIKELY(rb_process.windows) && !s.me->ignore_sync && !rb_sampling_sync(s.me, 0);
     if (!s.me->ignore_sync && !s.passed_over)
-        s.object = make ? rb_object_make(s.me, (uintptr_t)a) : rb_object_find(s.me, (uintptr_t)a);
+        s.object = make ? rb_object_get(s.me, (uintptr_t)a) : rb_object_find(s.me, (uintptr_t)a);
     return s;
 }
 
@@ -197,35 +201,84 @@ static RB_NOINLINE void step_end(struct step s)
     rb_leave(s.me);
 }
 
-static inline struct rb_heard *heard_of(struct rb_self *me, const volatile void *a)
-{
-    return &me->heard[((uintptr_t)a >> 3) % RB_HEARD];
-}
+// ---- without the lock ----------------------------------------------------------------------------------
+// An operation that has nothing to hear and nothing to say takes no lock (known.h). Threads that wait for an
+// atomic to change load it again and again; one that held the object's lock for half of that time would
+// mostly be in it when it loses its core.
+//
+// What makes it sound: an operation that releases something new makes the version another one before it
+// changes the value. So a load that finds the same version before and after has read no value that brings
+// anything new. A release that is covered needs nothing of the object but that it keeps what it holds:
+// objects that such operations use have `joins` set, and from then on nothing is taken away from them within
+// their life. The access must not be one that is sampled: that would have to be published.
 
-// Threads that wait for an atomic to change load it again and again. One that held the object's lock for half
-// of that time would mostly be in it when it loses its core, and who wants to change the atomic would wait
-// until it is back. So a load takes no lock if its thread has acquired this very version of the object
-// before: it gives the object, and after the load `heard_still` says if the value was that version's too. An
-// operation that releases makes the version another one before it changes the value, so a value that is newer
-// tells on itself.
-static inline const struct rb_heard *heard_before(struct rb_self *me, const volatile void *a)
+RB_INLINE struct rb_known *quick_begin(const volatile void *a, bool gets, bool gives)
 {
-    if (RB_UNLIKELY(!me || me->busy || me->ignore_sync || rb_process.windows || rb_records()))
+    struct rb_self *me = rb_self_tls;
+
+    if (RB_UNLIKELY(!me || me->busy || me->ignore_sync || !rb_process.quick || rb_fences_on))
         return NULL;
-    const struct rb_heard *h = heard_of(me, a);
-    return h->address == (uintptr_t)a && rb_object_version(h->object) == h->version ? h : NULL;
+    struct rb_known *k = rb_known_of(me, (uintptr_t)a);
+    me->busy = 1; // a handler between here and the end might have something to say
+    __asm__ volatile("" ::: "memory");
+    if (RB_LIKELY(k->address == (uintptr_t)a && (!gets || rb_object_version(k->object) == k->version) &&
+                  (!gives || (rb_skip > 0 && k->object->joins && rb_known_covered(me, k)))))
+        return k;
+    rb_leave(me);
+    return NULL;
 }
 
-static inline bool heard_still(struct rb_self *me, const struct rb_heard *h, const volatile void *a)
+// After the operation: did it still hear nothing new? Else what there was to hear is there now.
+RB_INLINE bool quick_end(const struct rb_known *k, const volatile void *a, bool gets, bool gives)
 {
-    if (RB_UNLIKELY(h->address != (uintptr_t)a || rb_object_version(h->object) != h->version))
-        return false;
-    me->count.acquires++;
-    me->count.acquires_repeated++;
-    return true;
+    struct rb_self *me = rb_self_tls;
+    const bool still = !gets || rb_known_heard(k, (uintptr_t)a);
+
+    me->count.acquires += gets && still;
+    me->count.acquires_skipped += gets && still;
+    me->count.releases += gives;
+    me->count.releases_skipped += gives;
+    rb_leave(me);
+    return still;
 }
 
-// Inside a step: acquire, the access, release, as the order says.
+static RB_NOINLINE void hear(const volatile void *a)
+{
+    struct rb_self *me = rb_enter();
+    struct rb_object *o;
+
+    if (!me)
+        return;
+    if ((o = rb_object_find(me, (uintptr_t)a)) != NULL) {
+        rb_sync_acquire(me, &o->main);
+        rb_known_write(me, rb_known_of(me, (uintptr_t)a), o, true, false);
+        rb_object_unlock(o);
+    }
+    rb_leave(me);
+}
+
+// ---- inside a step -------------------------------------------------------------------------------------
+
+// Before a read-modify-write: learns, if that is sure to be right, and makes the version another one unless
+// there is nothing to release. `fails`: it may do less than its order says.
+static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int order, bool fails)
+{
+    if (!s->object)
+        return;
+    struct rb_known *k = rb_known_of(s->me, (uintptr_t)a);
+    s->object->joins |= rb_process.quick && !rb_process.take_all;
+    s->heard = k->object == s->object && rb_known_heard(k, (uintptr_t)a);
+    if (acquires(order) && !fails) {
+        rb_sync_acquire(s->me, &s->object->main);
+        s->acquired = true;
+    }
+    s->covered = s->object->joins && !fails && !rb_fences_on && rb_skip > 0 && k->address == (uintptr_t)a &&
+                 k->object == s->object && rb_known_covered(s->me, k);
+    if (!s->covered)
+        rb_object_changes(s->object);
+}
+
+// Acquire, the access, release, as the order says.
 static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t size, bool wrote, int order,
                                    uintptr_t pc)
 {
@@ -236,15 +289,13 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
     // The operation may have read what somebody released in a window that began after we had looked.
     if (RB_UNLIKELY(s.passed_over) && (gets || rb_fences_on) && !rb_sampling_quiet())
         rb_lost_edge(s.me);
-    if (s.object && gets) {
+    if (s.object && gets && !s.acquired)
         rb_sync_acquire(s.me, &s.object->main);
-        *heard_of(s.me, a) = (struct rb_heard){(uintptr_t)a, s.object, s.object->version};
-    }
     if (--rb_skip < 0)
         rb_access_inside(s.me, (uintptr_t)a, size, RB_HOW_ATOMIC | (wrote ? RB_HOW_WRITE : RB_HOW_READ), pc);
     if (!s.object)
         return;
-    if (gives) {
+    if (gives && !s.covered) {
         rb_sync_release_join(s.me, &s.object->main);
         s.object->owner = RB_NO_SLOT; // several may have released: nobody's own
     } else if (wrote && fence_to_hand_out(s.me)) {
@@ -253,7 +304,28 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
     if (!gets && RB_UNLIKELY(rb_fences_on))
         collect(s.me, s.object);
     if (gets || gives)
+        rb_known_write(s.me, rb_known_of(s.me, (uintptr_t)a), s.object, gets || s.heard, gives);
+    if (gets || gives)
         rb_record_sync(s.me, gets && gives ? RB_RMW : gives ? RB_RMW_REL : RB_LOAD, (uintptr_t)a);
+}
+
+// A store of a thread that did not make what is there replaces it, unless others rely on that.
+static void release_store(struct step s)
+{
+    struct rb_object *o = s.object;
+
+    o->joins |= rb_process.quick && !rb_process.take_all;
+    if (o->joins && o->owner != s.me->hb.slot) {
+        rb_object_changes(o);
+        rb_sync_release_join(s.me, &o->main);
+    } else {
+        if (o->owner == s.me->hb.slot)
+            rb_object_changes(o);
+        else
+            rb_object_loses(o);
+        rb_sync_release_store(s.me, &o->main);
+    }
+    o->owner = s.me->hb.slot;
 }
 
 static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t size, int order,
@@ -266,13 +338,17 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
     if (!s.object)
         return;
     if (releases(order)) {
-        rb_sync_release_store(s.me, &s.object->main);
-        s.object->owner = s.me->hb.slot;
+        struct rb_known *k = rb_known_of(s.me, (uintptr_t)a);
+        const bool heard = k->object == s.object && rb_known_heard(k, (uintptr_t)a);
+        release_store(s);
+        rb_known_write(s.me, k, s.object, heard, true); // if it had heard everything, it still has: its own
         rb_record_sync(s.me, RB_STORE, (uintptr_t)a);
         return;
     }
     // Another thread's relaxed store ends a release sequence; in C11 one's own continues it.
-    if (s.object->owner != s.me->hb.slot && s.object->owner != RB_NO_SLOT) {
+    rb_object_changes(s.object);
+    if (s.object->owner != s.me->hb.slot && s.object->owner != RB_NO_SLOT && !s.object->joins) {
+        rb_object_loses(s.object);
         rb_sync_clear(s.me, &s.object->main);
         rb_record_gone(s.me, (uintptr_t)a);
     }
@@ -298,10 +374,10 @@ static inline bool fenced(void)
             rb_access(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                                \
             return value;                                                                  \
         }                                                                                  \
-        const struct rb_heard *h = acquires(order) ? heard_before(rb_self_tls, a) : NULL;  \
-        if (h) {                                                                           \
+        const struct rb_known *k = acquires(order) ? quick_begin(a, true, false) : NULL;   \
+        if (k) {                                                                           \
             value = RAW_LOAD(a);                                                           \
-            if (heard_still(rb_self_tls, h, a)) {                                          \
+            if (quick_end(k, a, true, false)) {                                            \
                 rb_access(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                            \
                 return value;                                                              \
             }                                                                              \
@@ -324,6 +400,13 @@ static inline bool fenced(void)
             RAW_STORE(a, value);                                                               \
             return;                                                                            \
         }                                                                                      \
+        const struct rb_known *k = releases(order) ? quick_begin(a, false, true) : NULL;       \
+        if (k) {                                                                               \
+            RAW_STORE(a, value);                                                               \
+            rb_skip--;                                                                         \
+            quick_end(k, a, false, true);                                                      \
+            return;                                                                            \
+        }                                                                                      \
         struct step s = step_begin(a, true);                                                   \
         step_store(s, a, sizeof(*a), order, RB_PC);                                            \
         RAW_STORE(a, value);                                                                   \
@@ -341,7 +424,17 @@ static inline bool fenced(void)
             RAW(old, a, value);                                                                    \
             return old;                                                                            \
         }                                                                                          \
+        const bool gets = acquires(order), gives = releases(order);                                \
+        const struct rb_known *k = quick_begin(a, gets, true);                                     \
+        if (k) {                                                                                   \
+            RAW(old, a, value);                                                                    \
+            rb_skip--;                                                                             \
+            if (!quick_end(k, a, gets, gives))                                                     \
+                hear(a);                                                                           \
+            return old;                                                                            \
+        }                                                                                          \
         struct step s = step_begin(a, true);                                                       \
+        step_prepare(&s, a, order, false);                                                         \
         RAW(old, a, value);                                                                        \
         step_order(s, a, sizeof(*a), true, order, RB_PC);                                          \
         step_end(s);                                                                               \
@@ -349,48 +442,60 @@ static inline bool fenced(void)
     }
 
 // The three shapes of compare-exchange share one body. A failed one only reads, under its own order.
-#define RB_CAS_OF(bits, RAW_CAS)                                                                        \
-    static RB_NOINLINE bool cas##bits(volatile a##bits *a, a##bits *expected, a##bits value, int order, \
-                                      int failed, uintptr_t pc)                                         \
-    {                                                                                                   \
-        const a##bits wanted = *expected;                                                               \
-        order = plain_order(order);                                                                     \
-        failed = plain_order(failed);                                                                   \
-        const bool quiet = order == __ATOMIC_RELAXED && failed == __ATOMIC_RELAXED && !fenced();        \
-        struct step s = {NULL, NULL, false};                                                            \
-        if (!quiet)                                                                                     \
-            s = step_begin(a, true);                                                                    \
-        const a##bits old = RAW_CAS(a, wanted, value);                                                  \
-        const bool done = old == wanted;                                                                \
-        if (quiet)                                                                                      \
-            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | (done ? RB_HOW_WRITE : RB_HOW_READ), pc);          \
-        else                                                                                            \
-            step_order(s, a, sizeof(*a), done, done ? order : failed, pc);                              \
-        step_end(s);                                                                                    \
-        *expected = old;                                                                                \
-        return done;                                                                                    \
-    }                                                                                                   \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected, \
-                                                                a##bits value, int order, int failed);  \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected, \
-                                                                a##bits value, int order, int failed)   \
-    {                                                                                                   \
-        return cas##bits(a, expected, value, order, failed, RB_PC);                                     \
-    }                                                                                                   \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,   \
-                                                              a##bits value, int order, int failed);    \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,   \
-                                                              a##bits value, int order, int failed)     \
-    {                                                                                                   \
-        return cas##bits(a, expected, value, order, failed, RB_PC);                                     \
-    }                                                                                                   \
-    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected, \
-                                                                 a##bits value, int order, int failed); \
-    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected, \
-                                                                 a##bits value, int order, int failed)  \
-    {                                                                                                   \
-        cas##bits(a, &expected, value, order, failed, RB_PC);                                           \
-        return expected;                                                                                \
+#define RB_CAS_OF(bits, RAW_CAS)                                                                             \
+    static RB_NOINLINE bool cas##bits(volatile a##bits *a, a##bits *expected, a##bits value, int order,      \
+                                      int failed, uintptr_t pc)                                              \
+    {                                                                                                        \
+        const a##bits wanted = *expected;                                                                    \
+        order = plain_order(order);                                                                          \
+        failed = plain_order(failed);                                                                        \
+        const bool quiet = order == __ATOMIC_RELAXED && failed == __ATOMIC_RELAXED && !fenced();             \
+        struct step s = {NULL, NULL, false, false, false, false};                                            \
+        const struct rb_known *k = quiet ? NULL : quick_begin(a, acquires(order) || acquires(failed), true); \
+        if (k) {                                                                                             \
+            const a##bits found = RAW_CAS(a, wanted, value);                                                 \
+            const int did = found == wanted ? order : failed;                                                \
+            rb_skip--;                                                                                       \
+            if (!quick_end(k, a, acquires(did), releases(did)))                                              \
+                hear(a);                                                                                     \
+            *expected = found;                                                                               \
+            return found == wanted;                                                                          \
+        }                                                                                                    \
+        if (!quiet) {                                                                                        \
+            s = step_begin(a, true);                                                                         \
+            step_prepare(&s, a, order, !acquires(failed));                                                   \
+        }                                                                                                    \
+        const a##bits old = RAW_CAS(a, wanted, value);                                                       \
+        const bool done = old == wanted;                                                                     \
+        if (quiet)                                                                                           \
+            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | (done ? RB_HOW_WRITE : RB_HOW_READ), pc);               \
+        else                                                                                                 \
+            step_order(s, a, sizeof(*a), done, done ? order : failed, pc);                                   \
+        step_end(s);                                                                                         \
+        *expected = old;                                                                                     \
+        return done;                                                                                         \
+    }                                                                                                        \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,      \
+                                                                a##bits value, int order, int failed);       \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,      \
+                                                                a##bits value, int order, int failed)        \
+    {                                                                                                        \
+        return cas##bits(a, expected, value, order, failed, RB_PC);                                          \
+    }                                                                                                        \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,        \
+                                                              a##bits value, int order, int failed);         \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,        \
+                                                              a##bits value, int order, int failed)          \
+    {                                                                                                        \
+        return cas##bits(a, expected, value, order, failed, RB_PC);                                          \
+    }                                                                                                        \
+    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,      \
+                                                                 a##bits value, int order, int failed);      \
+    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,      \
+                                                                 a##bits value, int order, int failed)       \
+    {                                                                                                        \
+        cas##bits(a, &expected, value, order, failed, RB_PC);                                                \
+        return expected;                                                                                     \
     }
 
 #define RB_RAW_LOAD(a)           __atomic_load_n(a, __ATOMIC_SEQ_CST)

@@ -3,6 +3,7 @@
 
 #include "rt/callers.h"
 #include "rt/heap.h"
+#include "rt/known.h"
 #include "rt/signals.h"
 #include "rt/sync.h"
 #include "rt/thread.h"
@@ -91,6 +92,38 @@ static bool worth_a_look(const volatile void *object)
         errno = saved;                                   \
         return RB_REAL(name) args;                       \
     }
+#define RB_LOCKS(name, params, args, object, done, after)                      \
+    RB_INTERCEPT(int, name, params)                                            \
+    {                                                                          \
+        const int r = RB_REAL(name) args;                                      \
+        if (RB_LIKELY(r == 0 && rb_quick(rb_known_lock, (uintptr_t)(object)))) \
+            return r;                                                          \
+        const int saved = errno;                                               \
+        struct rb_self *me;                                                    \
+        if (done) {                                                            \
+            USED(object);                                                      \
+            if ((me = rb_enter()) != NULL) {                                   \
+                after;                                                         \
+                rb_leave(me);                                                  \
+            }                                                                  \
+        }                                                                      \
+        errno = saved;                                                         \
+        return r;                                                              \
+    }
+#define RB_UNLOCKS(name, params, args, object)                              \
+    RB_INTERCEPT(int, name, params)                                         \
+    {                                                                       \
+        if (RB_UNLIKELY(!rb_quick(rb_known_unlock, (uintptr_t)(object)))) { \
+            const int saved = errno;                                        \
+            struct rb_self *me = rb_enter();                                \
+            if (me) {                                                       \
+                rb_on_unlock(me, (uintptr_t)(object));                      \
+                rb_leave(me);                                               \
+            }                                                               \
+            errno = saved;                                                  \
+        }                                                                   \
+        return RB_REAL(name) args;                                          \
+    }
 #define RB_ODD(ret, name, params)
 #pragma GCC diagnostic ignored "-Wpedantic" // mtx_destroy returns nothing, by `return`
 #include "rt/intercept.def"
@@ -98,6 +131,8 @@ static bool worth_a_look(const volatile void *object)
 #undef RB_AFTER
 #undef RB_TAKES
 #undef RB_GIVES
+#undef RB_LOCKS
+#undef RB_UNLOCKS
 #undef RB_ODD
 
 #if !defined(RB_STATIC)

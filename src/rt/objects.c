@@ -117,13 +117,6 @@ struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address)
     return o;
 }
 
-// The object's lock is held.
-static inline struct rb_object *changes(struct rb_object *o)
-{
-    __atomic_store_n(&o->version, o->version + 1, __ATOMIC_RELEASE);
-    return o;
-}
-
 static struct rb_object *take_free(void)
 {
     rb_spin_lock(&free_lock);
@@ -142,7 +135,7 @@ static void unlink_object(struct rb_self *me, struct shard *shard, struct rb_obj
     struct rb_object *o = *link;
 
     rb_spin_lock(&o->lock);
-    changes(o);
+    rb_object_loses(o);
     rb_record_gone(me, o->address);
     __atomic_fetch_sub(page_of(o->address), 1, __ATOMIC_RELAXED);
     __atomic_store_n(link, o->next, __ATOMIC_RELEASE);
@@ -151,7 +144,7 @@ static void unlink_object(struct rb_self *me, struct shard *shard, struct rb_obj
     rb_process.ops->sync_clear(&me->engine, &o->main);
     rb_process.ops->sync_clear(&me->engine, &o->readers);
     o->owner = o->arrived = o->parties = 0;
-    o->read_locked = false;
+    o->read_locked = o->joins = false;
     rb_spin_unlock(&o->lock);
     rb_spin_lock(&free_lock);
     o->next = free_objects;
@@ -175,7 +168,7 @@ static RB_NOINLINE void forget_all(struct rb_self *me)
     rb_lost_edge(me);
 }
 
-struct rb_object *rb_object_make(struct rb_self *me, uintptr_t address)
+struct rb_object *rb_object_get(struct rb_self *me, uintptr_t address)
 {
     const uint32_t chain = chain_of(address);
     struct shard *shard = &shards[chain % SHARDS];
@@ -184,7 +177,7 @@ struct rb_object *rb_object_make(struct rb_self *me, uintptr_t address)
     if (o) {
         rb_spin_lock(&o->lock);
         if (RB_LIKELY(o->address == address))
-            return changes(o);
+            return o;
         rb_spin_unlock(&o->lock);
     }
     struct rb_object *fresh = take_free();
@@ -201,10 +194,9 @@ struct rb_object *rb_object_make(struct rb_self *me, uintptr_t address)
         fresh->next = free_objects;
         free_objects = fresh;
         rb_spin_unlock(&free_lock);
-        return changes(o);
+        return o;
     }
     rb_spin_lock(&fresh->lock);
-    changes(fresh);
     __atomic_store_n(&fresh->address, address, __ATOMIC_RELAXED);
     fresh->owner = RB_NO_SLOT;
     fresh->next = chains[chain];
@@ -213,6 +205,15 @@ struct rb_object *rb_object_make(struct rb_self *me, uintptr_t address)
     rb_spin_unlock(&shard->lock);
     __atomic_fetch_add(&objects, 1, __ATOMIC_RELAXED);
     return fresh;
+}
+
+struct rb_object *rb_object_make(struct rb_self *me, uintptr_t address)
+{
+    struct rb_object *o = rb_object_get(me, address);
+
+    if (o)
+        rb_object_changes(o);
+    return o;
 }
 
 static void forget_chain(struct rb_self *me, uint32_t chain, uintptr_t from, uintptr_t end)

@@ -18,13 +18,14 @@
 struct rb_object {
     struct rb_object *next; // in its chain: written under the shard's lock
     uintptr_t address;      // 0: free. Written under shard's and object's lock
-    uint64_t version;       // grows, under the lock, before anything is released to it and when it goes
+    uint64_t version;       // see below
     rb_spin lock;           // of all below
     uint32_t owner;         // slot that holds it as a mutex, for the engine's lock discipline; RB_READERS
     uint32_t held_in;       // generation of the history in which `owner` was written
     uint32_t arrived;       // barriers: entries so far, all rounds together
     uint32_t parties;
-    bool read_locked;             // `readers` may hold something
+    bool read_locked; // `readers` may hold something
+    bool joins;       // an atomic that threads release to without the lock (atomics.c): nothing may be lost
     struct rb_sync main, readers; // docs/trace-format.md, section 6
 };
 
@@ -33,9 +34,14 @@ RB_HIDDEN void rb_objects_reset_after_fork(void);
 RB_HIDDEN uint64_t rb_objects_count(void);
 
 // The object at the address, locked; NULL if there is none. Made if need be by the second, which returns NULL
-// only when memory is out (rb_lost_edge has been called). Who found it may acquire, who made it release as
-// well: then its version is another one before anything of the release can be seen.
+// only when memory is out (rb_lost_edge has been called).
+//
+// Threads remember what they have heard from objects and said to them (known.h); by `version` they know if
+// that still holds. It grows, under the lock, by one before anything is released to the object, and to its
+// next life when something is taken away from it. `make` is for who will release; `get` for who will not, or
+// calls rb_object_changes.
 RB_HIDDEN struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address);
+RB_HIDDEN struct rb_object *rb_object_get(struct rb_self *me, uintptr_t address);
 RB_HIDDEN struct rb_object *rb_object_make(struct rb_self *me, uintptr_t address);
 
 RB_INLINE void rb_object_unlock(struct rb_object *o)
@@ -46,6 +52,21 @@ RB_INLINE void rb_object_unlock(struct rb_object *o)
 RB_INLINE uint64_t rb_object_version(const struct rb_object *o)
 {
     return __atomic_load_n(&o->version, __ATOMIC_ACQUIRE);
+}
+
+RB_INLINE uint32_t rb_object_life(uint64_t version)
+{
+    return (uint32_t)(version >> 32);
+}
+
+RB_INLINE void rb_object_changes(struct rb_object *o)
+{
+    __atomic_store_n(&o->version, o->version + 1, __ATOMIC_RELEASE);
+}
+
+RB_INLINE void rb_object_loses(struct rb_object *o)
+{
+    __atomic_store_n(&o->version, (o->version | UINT32_MAX) + 1, __ATOMIC_RELEASE);
 }
 
 // Forgets the objects in [from, from + bytes).

@@ -39,13 +39,17 @@ struct rb_rt_counters {
 #undef RB_COUNTER
 };
 
-// The thread has acquired what the object at the address held while its version was this one (objects.h).
-struct rb_heard {
+// What the thread remembers of an object (known.h).
+struct rb_known {
     uintptr_t address;
-    const struct rb_object *object;
+    struct rb_object *object;
     uint64_t version;
+    uint64_t clock;
+    uint32_t epoch; // 0: never released to
+    uint32_t held;  // generation of the history when the thread locked it; 0: it has not
 };
-#define RB_HEARD 8u
+#define RB_KNOWN_SHIFT 58u
+#define RB_KNOWN       64u
 
 struct rb_self {
     struct rb_thread hb;     // what the engine knows of the thread
@@ -69,7 +73,7 @@ struct rb_self {
     struct rb_sync ended;            // released when the thread ends, acquired by who joins
     struct rb_sync begun;            // released by the creator, acquired at the start
     struct rb_fences *fences;        // fences.c, once it used one
-    struct rb_heard heard[RB_HEARD]; // atomics.c: what loads have acquired already, by address
+    struct rb_known known[RB_KNOWN]; // by address
     int64_t fiber_skip;              // rb_skip while another fiber runs (annotations.c)
     void *record;                    // record.c: the thread's buffer
 
@@ -103,6 +107,7 @@ struct rb_process {
     bool take_all;     // sampler=all
     bool whole_ranges; // a range is looked at whole, not in a piece
     bool by_cost;      // rb_sampling_cost wants to know what accesses take
+    bool quick;        // threads may rely on what they remember of objects (known.h)
     bool windows;      // synchronisation may be passed over: rb_sampling_sync says when
     uint64_t lost_edges;
     uint64_t races, suppressed; // reported, and found but suppressed

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "rt/access.h"
+#include "rt/known.h"
 #include "rt/record.h"
 
 void rb_lost_edge(struct rb_self *me)
@@ -80,18 +81,27 @@ static inline bool is_held(const struct rb_object *o, uint32_t owner)
     return o->owner == owner && o->held_in == __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
 }
 
-void rb_on_lock(struct rb_self *me, uintptr_t object)
+static RB_NOINLINE void lock(struct rb_self *me, uintptr_t object)
 {
+    struct rb_known *k = rb_known_of(me, object);
     struct rb_object *o;
 
-    if (passed_over(me, 1) || !(o = rb_object_make(me, object)))
+    if (passed_over(me, 1) || !(o = rb_object_get(me, object)))
         return;
     rb_sync_acquire(me, &o->main);
     if (o->read_locked)
         rb_sync_acquire(me, &o->readers);
     hold(o, me->hb.slot);
+    rb_known_write(me, k, o, true, false);
+    k->held = __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
     rb_record_sync(me, RB_ACQUIRE, object);
     rb_object_unlock(o);
+}
+
+void rb_on_lock(struct rb_self *me, uintptr_t object)
+{
+    if (!rb_known_lock(me, object))
+        lock(me, object);
 }
 
 void rb_on_robust_lock(struct rb_self *me, uintptr_t object, int result)
@@ -101,26 +111,38 @@ void rb_on_robust_lock(struct rb_self *me, uintptr_t object, int result)
     rb_on_lock(me, object);
 }
 
-void rb_on_unlock(struct rb_self *me, uintptr_t object)
+static RB_NOINLINE void unlock(struct rb_self *me, uintptr_t object)
 {
+    struct rb_known *k = rb_known_of(me, object);
     struct rb_object *o;
 
     if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
         return;
     // Without our having seen the lock taken, the engine's short cut for mutexes does not hold.
-    if (RB_LIKELY(is_held(o, me->hb.slot)))
+    if (RB_LIKELY(is_held(o, me->hb.slot) || rb_known_held(k, object)))
         rb_sync_release(me, &o->main);
     else
         rb_sync_release_join(me, &o->main);
+    o->owner = RB_NO_SLOT;
+    if (k->address == object && k->object == o && k->version + 1 == o->version) // nobody else released since
+        rb_known_write(me, k, o, true, true);
+    if (k->address == object)
+        k->held = 0;
     rb_record_sync(me, RB_RELEASE, object);
     rb_object_unlock(o);
+}
+
+void rb_on_unlock(struct rb_self *me, uintptr_t object)
+{
+    if (!rb_known_unlock(me, object))
+        unlock(me, object);
 }
 
 void rb_on_read_lock(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (passed_over(me, 1) || !(o = rb_object_make(me, object)))
+    if (passed_over(me, 1) || !(o = rb_object_get(me, object)))
         return;
     rb_sync_acquire(me, &o->main);
     hold(o, RB_READERS);
@@ -146,7 +168,11 @@ void rb_on_rw_unlock(struct rb_self *me, uintptr_t object)
 
     if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
         return;
-    if (is_held(o, me->hb.slot)) { // held to write: nobody has read since
+    struct rb_known *k = rb_known_of(me, object);
+    const bool remembered = rb_known_held(k, object);
+    if (remembered)
+        k->held = 0;
+    if (remembered || is_held(o, me->hb.slot)) { // held to write: nobody has read since
         rb_sync_release(me, &o->main);
         if (o->read_locked) // the writer knows what they said
             rb_sync_clear(me, &o->readers);
@@ -207,6 +233,7 @@ void rb_on_release_store(struct rb_self *me, uintptr_t object)
 
     if (passed_over(me, 0) || !(o = rb_object_make(me, object)))
         return;
+    rb_object_loses(o);
     rb_sync_release_store(me, &o->main);
     rb_record_sync(me, RB_STORE, object);
     rb_object_unlock(o);

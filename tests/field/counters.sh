@@ -34,7 +34,7 @@ stats = [json.loads(line) for line in open(path)]
 total = lambda key: sum(s[key] for s in stats)
 share = lambda part, whole: "%.1f %%" % (100 * part / whole) if whole else "-"
 each = lambda part, whole: "%.2f" % (part / whole) if whole else "-"
-acquires = total("acquires") - total("acquires_repeated")
+acquires = total("acquires")
 walks = acquires - total("acquires_skipped")
 print("|", " | ".join((
     name, sampler, "{:,}".format(total("accesses")), share(total("sampled"), total("accesses")),

@@ -1,0 +1,99 @@
+// What a thread remembers of the objects it synchronised with last. Most locks and atomics have nothing new
+// for the thread, and it has nothing new for them; that costs a few comparisons here, no lock and no shared
+// write.
+//
+//   heard    The thread has acquired all that the object held while its version was `version`.
+//   covered  The object holds all that the thread knew when its clock was at (clock, epoch): so releasing to
+//   it again
+//            changes nothing, as long as the thread has learnt and recorded nothing since, and nothing was
+//            taken away from the object (its life is the same).
+//
+// Releases to a mutex follow an acquire, those of read-modify-writes join: what an object holds only grows
+// within a life. Only for engines that can tell when a clock has changed; not while a run is recorded, nor
+// where synchronisation may be passed over (windows): rb_process.quick.
+#ifndef RB_RT_KNOWN_H
+#define RB_RT_KNOWN_H
+
+#include "rt/objects.h"
+
+RB_INLINE struct rb_known *rb_known_of(struct rb_self *me, uintptr_t address)
+{
+    return &me->known[address * 0x9e3779b97f4a7c15u >> RB_KNOWN_SHIFT];
+}
+
+RB_INLINE bool rb_known_heard(const struct rb_known *k, uintptr_t address)
+{
+    return k->address == address && rb_object_version(k->object) == k->version;
+}
+
+RB_INLINE bool rb_known_covered(const struct rb_self *me, const struct rb_known *k)
+{
+    return k->epoch == me->hb.epoch && k->clock == me->hb.version && !me->hb.sampled &&
+           rb_object_life(rb_object_version(k->object)) == rb_object_life(k->version);
+}
+
+// The thread has heard all that the object holds, or the object all that the thread knows, or both. Its lock
+// is held. What was known of it before stays.
+RB_INLINE void rb_known_write(struct rb_self *me, struct rb_known *k, struct rb_object *o, bool heard,
+                              bool covered)
+{
+    if (k->object != o || k->address != o->address ||
+        rb_object_life(k->version) != rb_object_life(o->version))
+        *k = (struct rb_known){.address = o->address, .object = o, .version = o->version | UINT32_MAX};
+    if (heard)
+        k->version = o->version;
+    if (covered) {
+        k->clock = me->hb.version;
+        k->epoch = me->hb.epoch;
+    }
+}
+
+// Locks and unlocks with nothing to hear and nothing to say. False: sync.c has to do it.
+
+RB_INLINE bool rb_known_lock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_known *k = rb_known_of(me, object);
+
+    if (RB_UNLIKELY(!rb_process.quick || me->ignore_sync || !rb_known_heard(k, object)))
+        return false;
+    me->count.acquires++;
+    me->count.acquires_skipped++;
+    k->held = __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+    return true;
+}
+
+// Locked by this thread, as it remembers? The object may not have heard of it.
+RB_INLINE bool rb_known_held(const struct rb_known *k, uintptr_t object)
+{
+    return k->address == object && k->held &&
+           k->held == __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+}
+
+RB_INLINE bool rb_known_unlock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_known *k = rb_known_of(me, object);
+
+    if (RB_UNLIKELY(!rb_process.quick || me->ignore_sync || !rb_known_held(k, object) ||
+                    !rb_known_covered(me, k)))
+        return false;
+    me->count.releases++;
+    me->count.releases_skipped++;
+    k->held = 0;
+    return true;
+}
+
+// The same from outside the guard.
+RB_INLINE bool rb_quick(bool (*does)(struct rb_self *me, uintptr_t object), uintptr_t object)
+{
+    struct rb_self *me = rb_self_tls;
+
+    if (RB_UNLIKELY(!me || me->busy))
+        return false;
+    me->busy = 1;
+    __asm__ volatile("" ::: "memory");
+    const bool done = does(me, object);
+    rb_leave(me);
+    return done;
+}
+
+#endif
