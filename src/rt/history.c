@@ -57,9 +57,12 @@ static inline uint64_t mix(uint64_t x)
     return x ^ x >> 29;
 }
 
+// Neighbours have neighbouring buckets: an array does not get in its own way, and a page of memory takes few of ours.
 static inline struct bucket *bucket_of(uintptr_t address)
 {
-    return &buckets[mix(address >> LINE_SHIFT) >> 20 & bucket_mask];
+    const uint64_t line = address >> LINE_SHIFT & ((1u << (PAGE_SHIFT - LINE_SHIFT)) - 1);
+
+    return &buckets[((mix(address >> PAGE_SHIFT) >> 20) + line) & bucket_mask];
 }
 
 static inline uint32_t *page_of(uintptr_t address)
