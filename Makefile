@@ -11,7 +11,7 @@ BUILD ?= build
 # Builds a configured folder; says so, and shows the compiler's words only if it fails.
 compile = echo "building $(1)/"; cmake --build $(1) -j $(JOBS) >$(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
 
-.PHONY: all build demo test test-long bench install deps clean format
+.PHONY: all build demo test test-long bench bench-online install deps clean format
 all: build
 
 # Asks nothing as root, uses sudo otherwise, and does nothing when all is there.
@@ -63,10 +63,15 @@ test-long: test
 	@$(call need,clang-19)
 	@RAILBIRD=$(BUILD)/bin/railbird tests/cli/test_programs.sh -c gcc -c clang -c clang-19 -n 20
 	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/run.sh 120 64
+	@for t in memory threads mmap; do RAILBIRD=$(realpath $(BUILD))/bin/railbird tests/limits/$$t.sh long || exit 1; done
 
 bench: build
 	@python3 bench/lab.py $(BUILD)/bin/railbird
 	@python3 bench/run.py $(BUILD)
+
+# What run costs on programs people use, beside other tools, and whether what is promised about it holds (an hour or two).
+bench-online: build
+	@python3 bench/online/run.py $(BUILD)
 
 install: build
 	@cmake --install $(BUILD) --prefix $(PREFIX)

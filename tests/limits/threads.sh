@@ -8,8 +8,8 @@ lib=$(dirname "$RAILBIRD")/../lib
 [ -e "$lib/librailbird_rt.a" ] || { echo "skipped: no runtime in this build"; exit 0; }
 unset RAILBIRD_OPTIONS TSAN_OPTIONS LD_PRELOAD
 ulimit -c 0
-life=10000 live=1024 step=12000 tolerance=300 # of time, in percent: short runs on a busy machine say little
-[ "${1:-}" != long ] || life=1000000 live=4096 step=1000 tolerance=150
+form=${1:-short} life=10000 live=1024 step=12000
+[ "$form" != long ] || life=1000000 live=4096 step=1000
 gcc -O1 -g "$here/many.c" -o plain -pthread
 "$RAILBIRD" cc -O1 -g "$here/many.c" -o ours -pthread
 value() { sed -n "s/^$1 //p" "$2"; }
@@ -30,7 +30,8 @@ for engine in so st su fasttrack; do
   mapfile -t size < <(value VmSize ours.out)
   echo "$engine, $(value made ours.out) threads: $(value first_us plain.out) us each alone; $first at first, $last at last;" \
     "resident ${rss[0]} and ${rss[1]} KiB, size ${size[0]} and ${size[1]} KiB"
-  awk "BEGIN { exit !($last * 100 <= $first * $tolerance) }" || fail "$engine: from $first to $last us a thread"
+  # Times are for the long form: in a short one the machine's other work is all they show.
+  [ "$form" = short ] || awk "BEGIN { exit !($last <= $first * 1.5) }" || fail "$engine: from $first to $last us a thread"
   [ $((rss[1] - rss[0])) -le 4096 ] || fail "$engine: grew from ${rss[0]} to ${rss[1]} KiB"
   [ $((size[1] - size[0])) -le 4096 ] || fail "$engine: grew from ${size[0]} to ${size[1]} KiB of address space"
 done

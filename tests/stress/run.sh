@@ -14,7 +14,7 @@ trap 'rm -rf "$folder"' EXIT
 export STRESS_PLUGIN=$folder/plugin.so
 passed=0 failed=0
 for engine in "${engines[@]}"; do
-  for sampler in all random:0.03; do
+  for sampler in all random:0.03 adaptive; do
     status=0
     RAILBIRD_OPTIONS="engine=$engine:sampler=$sampler" timeout $((seconds + 120)) \
       "$folder/stress" "$seconds" "$threads" >"$folder/out" 2>"$folder/err" || status=$?

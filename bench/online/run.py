@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""What looking for races costs while programs run: programs people use and four small ones, plain, with every sampler, and
+under other tools; and whether what is promised about it holds.
+
+    bench/online/run.py BUILD [--quick] [--only GLOB] [--variants LIST] [--rounds N] [--json FILE] [--retries N] [--limit SHARE]
+
+Programs come from Debian source packages, fetched and built by the functions of tests/field (FIELD_CACHE is where), and from
+programs/*.c; one whose source cannot be had is left out, in words. Runs are interleaved: every variant of a program once, then all again,
+so that a slow hour of the machine hits all of them. CPU time is user and system time of the program, servers included, the
+load generator not. A run that was disturbed (the rest of the machine used, or the host took, more than --limit of the processors' time)
+is repeated, up to --retries times, and never counted beside others; where no run was left alone, the best of the
+disturbed stands in, marked ~, and no promise is judged by it. Writes bench/out/online.md, .json and .html (with --quick: online-quick.*).
+"""
+import argparse
+import fnmatch
+import getpass
+import glob
+import hashlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import report
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+FIELD = os.path.join(TOP, "tests", "field")
+SKIPPED = 77
+CONNECTIONS = 32
+
+
+class Program:
+    """name; where it comes from (a script of tests/field, or a file of programs/); kind: tool, server or sync; the file to run in what was
+    built; arguments for the whole load and for the small one of the slowest tools."""
+
+    def __init__(self, name, source, kind, binary, load, small, text=None):
+        self.name, self.source, self.kind, self.binary = name, source, kind, binary
+        self.load, self.small, self.text = load, small, text
+        self.versions, self.missing, self.built = "", "", {}
+
+
+def redis(work, port):
+    return ["--port", str(port), "--bind", "127.0.0.1", "--io-threads", "2", "--io-threads-do-reads", "yes", "--save", "", "--appendonly",
+            "no", "--loglevel", "warning", "--logfile", "log", "--dir", work]
+
+
+def memcached(_, port):
+    return ["-u", getpass.getuser(), "-p", str(port), "-U", "0", "-l", "127.0.0.1", "-t", "4", "-m", "64", "-c", "256"]
+
+
+PROGRAMS = [  # the whole load: one to three seconds of CPU time, plain
+    Program("pigz", "pigz", "tool", "pigz", "-n -p4 -b64 -k -c in".split(), "-n -p4 -b64 -k -c in".split(), (64, 2)),
+    Program("zstd", "zstd", "tool", "programs/zstd", "-q -f -T4 -7 -B512KiB -c in".split(), "-q -f -T4 -7 -B512KiB -c in".split(), (64, 2)),
+    Program("lbzip2", "lbzip2", "tool", "src/lbzip2", "-n4 -9 -k -c in".split(), "-n4 -9 -k -c in".split(), (16, 1)),
+    Program("memcached", "memcached", "server", "memcached", (memcached, 100000), (memcached, 2000)),
+    Program("redis", "redis", "server", "src/redis-server", (redis, 60000), (redis, 2000)),
+    Program("sqlite", "sqlite", "tool", "online", ["db", "50000"], ["db", "500"]),
+    Program("pingpong-8", "pingpong.c", "sync", "", ["8", "100000000"], ["8", "200000"]),
+    Program("pingpong-64", "pingpong.c", "sync", "", ["64", "100000000"], ["64", "200000"]),
+    Program("array", "array.c", "tool", "", ["200000"], ["1000"]),
+    Program("atomics", "atomics.c", "sync", "", ["60000000"], ["200000"]),
+]
+
+
+class Variant:
+    def __init__(self, name, build, options="", tool="", slow=False, small=False):
+        self.name, self.build, self.options, self.tool, self.slow, self.small = name, build, options, tool, slow, small
+
+
+VARIANTS = [
+    Variant("plain", "plain"),
+    Variant("nop", "nop"),
+    Variant("dormant", "railbird", "sampler=none"),
+    *[Variant(f"adaptive:{b}%", "railbird", f"sampler=adaptive budget={b}%") for b in (1, 2, 5, 20)],
+    *[Variant(s, "railbird", f"sampler={s}") for s in ("random:0.03", "literace", "pacer:0.03", "rpt:0.1,0.1", "static:0.03")],
+    Variant("all", "railbird", "sampler=all", slow=True),
+    Variant("gcc-tsan", "gcc-tsan", slow=True),
+    Variant("clang-tsan", "clang-tsan", slow=True),
+    Variant("plain-small", "plain", small=True),
+    Variant("helgrind", "plain", tool="helgrind", slow=True, small=True),
+    Variant("drd", "plain", tool="drd", slow=True, small=True),
+]
+QUICK = ["plain", "nop", "dormant", "adaptive:5%", "clang-tsan"]
+
+
+def shell(*words, **more):
+    return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, **more)
+
+
+class Bench:
+    def __init__(self, args):
+        self.args = args
+        self.railbird = os.path.join(os.path.abspath(args.build), "bin", "railbird")
+        home = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+        self.cache = os.path.abspath(os.environ.get("FIELD_CACHE", os.path.join(home, "railbird-field")))
+        self.own = os.path.join(self.cache, "online")
+        self.tty = sys.stderr.isatty()
+        self.runs = {}  # (program, variant) -> results, clean and disturbed
+        self.wrong = []  # what failed, in words
+        os.makedirs(self.own, exist_ok=True)
+
+    def progress(self, text):
+        if self.tty:
+            print(f"\r{text:.100}\033[K", end="", file=sys.stderr, flush=True)
+
+    # Building
+
+    def nop_installation(self):
+        """The same compiler driver with empty hooks where the runtime is: a folder that looks like an installation."""
+        lib, to = os.path.join(os.path.dirname(os.path.dirname(self.railbird)), "lib"), os.path.join(self.own, "nop")
+        shutil.rmtree(to, ignore_errors=True)
+        os.makedirs(os.path.join(to, "bin"))
+        os.makedirs(os.path.join(to, "lib"))
+        shutil.copy2(self.railbird, os.path.join(to, "bin"))
+        for name in os.listdir(lib):
+            os.symlink(os.path.join(lib, name), os.path.join(to, "lib", name))
+        runtime = os.path.join(to, "lib", "librailbird_rt.a")
+        os.remove(runtime)
+        os.symlink(os.path.join(lib, "librailbird_nop.a"), runtime)
+        return os.path.join(to, "bin", "railbird")
+
+    def build(self, program, variant, nop):
+        """Whether there is something to run; if not, it is said why."""
+        railbird = nop if variant == "nop" else self.railbird
+        env = {**os.environ, "RAILBIRD": railbird, "FIELD_CACHE": self.cache, "RAILBIRD_CC": "gcc", "LC_ALL": "C.UTF-8"}
+        self.progress(f"building {program.name} ({variant})")
+        if program.source.endswith(".c"):
+            to = os.path.join(self.own, f"{program.source[:-2]}.{variant}")
+            cc = {"plain": ["gcc"], "nop": [railbird, "cc"], "railbird": [railbird, "cc"], "gcc-tsan": ["gcc", "-fsanitize=thread"],
+                  "clang-tsan": ["clang", "-fsanitize=thread"]}[variant]
+            done = shell(*cc, "-O2", "-g", os.path.join(HERE, "programs", program.source), "-o", to, "-lpthread", env=env)
+            if done.returncode:
+                self.wrong.append(f"{program.name} ({variant}) does not build: {done.stderr.strip()[-300:]}")
+                return False
+            program.built[variant] = to
+            return True
+        try:
+            done = shell(os.path.join(HERE, "build.sh"), program.source, variant, env=env, timeout=1800)
+        except subprocess.TimeoutExpired:
+            self.wrong.append(f"{program.name} ({variant}): not built within half an hour")
+            return False
+        lines = done.stdout.strip().splitlines() or [""]
+        if done.returncode == SKIPPED:
+            program.missing = lines[-1]
+            return False
+        if done.returncode:
+            self.wrong.append(f"{program.name} ({variant}) does not build: {lines[-1]} {done.stderr.strip()[-300:]}")
+            return False
+        program.versions, tree = lines[-1].split(" ", 1)
+        program.built[variant] = os.path.join(tree, program.binary)
+        return True
+
+    def helpers(self):
+        for name in ("measure", "load"):
+            subprocess.run(["gcc", "-O2", "-Wall", os.path.join(HERE, name + ".c"), "-o", os.path.join(self.own, name)], check=True)
+
+    def text(self, megabytes):
+        """Text that compresses as text does: the field's, repeated beyond 32 MB (no coder here looks back that far)."""
+        path = os.path.join(self.own, f"text-{megabytes}")
+        if not os.path.exists(path):
+            each = min(megabytes, 32)
+            env = {**os.environ, "FIELD_CACHE": self.cache, "RAILBIRD": self.railbird}
+            made = subprocess.run(["bash", "-c", 'source "$0"; text "$1"', os.path.join(FIELD, "lib.sh"), str(each)], env=env, check=True,
+                                  stdout=subprocess.PIPE, text=True).stdout.strip()
+            with open(path + ".new", "wb") as out:
+                for _ in range(megabytes // each):
+                    with open(made, "rb") as part:
+                        shutil.copyfileobj(part, out)
+            os.rename(path + ".new", path)
+        return path
+
+    # Running
+
+    def once(self, program, variant):
+        """One run: what was measured, or {'failed': words}."""
+        with tempfile.TemporaryDirectory(prefix="railbird-online-") as work:
+            arguments = program.small if variant.small else program.load
+            command, load, port = [program.built[variant.build]], [], 0
+            if program.text:
+                os.symlink(self.text(program.text[variant.small]), os.path.join(work, "in"))
+            if program.kind == "server":
+                with socket.socket() as s:
+                    s.bind(("127.0.0.1", 0))
+                    port = s.getsockname()[1]
+                command += arguments[0](work, port)
+                load = ["--load", os.path.join(self.own, "load"), program.name, str(port), str(arguments[1]), str(CONNECTIONS)]
+            else:
+                command += arguments
+            if variant.tool:
+                command = ["valgrind", f"--tool={variant.tool}", f"--log-file={work}/valgrind", *command]
+            env = {k: v for k, v in os.environ.items() if k not in ("RAILBIRD_OPTIONS", "TSAN_OPTIONS")}
+            env["RAILBIRD_OPTIONS"] = f"{variant.options} exitcode=0 report=json:{work}/reports stats=json:{work}/stats"
+            env["TSAN_OPTIONS"] = f"exitcode=0 log_path={work}/tsan"
+            limit = self.args.timeout * (3 if variant.slow else 1)
+            with open(f"{work}/out", "wb") as out, open(f"{work}/err", "wb") as err:
+                try:
+                    subprocess.run([os.path.join(self.own, "measure"), str(limit), f"{work}/result", *command, *load], cwd=work, env=env,
+                                   stdin=subprocess.DEVNULL, stdout=out, stderr=err, check=False, timeout=limit + 60)
+                except subprocess.TimeoutExpired:
+                    return {"failed": "the measuring program did not end"}
+            return self.collect(program, variant, work)
+
+    def collect(self, program, variant, work):
+        def lines(name):
+            path = os.path.join(work, name)
+            with open(path, encoding="utf-8", errors="replace") if os.path.exists(path) else open(os.devnull, encoding="utf-8") as file:
+                return file.read().splitlines()
+
+        if not lines("result"):
+            return {"failed": "nothing was measured: " + " ".join(lines("err"))[-200:]}
+        r = json.loads(lines("result")[0])
+        if r["late"]:
+            r["timeout"] = True
+        elif r["status"] or r["load_status"]:
+            return {"failed": f"status {r['status']}, load {r['load_status']}: " + " ".join(lines("err"))[-200:]}
+        if program.kind == "server" and not r["late"]:
+            r["latency"] = json.loads(lines("out")[-1])
+        elif not r["late"]:
+            with open(os.path.join(work, "out"), "rb") as out:
+                r["output"] = hashlib.sha256(out.read()).hexdigest()
+        races = {json.loads(line)["id"] for line in lines("reports")}
+        for path in glob.glob(os.path.join(work, "tsan.*")):
+            races |= {line for line in lines(os.path.basename(path)) if line.startswith("SUMMARY: ThreadSanitizer: data race")}
+        r["races"] = len(races)
+        for line in lines("valgrind"):
+            if found := re.search(r"ERROR SUMMARY: .* from (\d+) contexts", line):
+                r["races"] = int(found.group(1))
+        stats = [json.loads(line) for line in lines("stats")]
+        if stats:
+            r["stats"] = {k: v for k, v in stats[0].items() if isinstance(v, (int, float))}
+        r["disturbed"] = r["other"] + r["steal"] > self.args.limit * r["wall"] * os.cpu_count() + 0.03
+        r["load1"] = os.getloadavg()[0]
+        return r
+
+    def undisturbed(self, program, variant, round_number):
+        kept = self.runs.setdefault((program.name, variant.name), [])
+        for attempt in range(self.args.retries + 1):
+            self.progress(f"round {round_number + 1} of {self.args.rounds}: {program.name}, {variant.name}"
+                          + (f" (again, disturbed: {attempt})" if attempt else ""))
+            r = self.once(program, variant)
+            r["round"] = round_number
+            kept.append(r)
+            if "failed" in r:
+                self.wrong.append(f"{program.name}, {variant.name}: {r['failed']}")
+            if "failed" in r or "timeout" in r or not r["disturbed"]:
+                return
+            time.sleep(0.5)
+
+    def measure(self, programs, variants):
+        for number in range(self.args.rounds):
+            for program in programs:
+                for variant in variants:
+                    if variant.build not in program.built or (variant.slow and number >= max(1, self.args.rounds * 2 // 5)):
+                        continue
+                    if any("failed" in r or "timeout" in r for r in self.runs.get((program.name, variant.name), [])):
+                        continue  # it would again
+                    self.undisturbed(program, variant, number)
+                yield number
+
+    def outputs(self, programs, variants):
+        """Programs must print the same whoever watches them."""
+        for program in programs:
+            for small in (False, True):
+                seen = {}
+                for v in variants:
+                    for r in self.runs.get((program.name, v.name), []):
+                        if v.small == small and "output" in r:
+                            seen.setdefault(r["output"], v.name)
+                if len(seen) > 1:
+                    self.wrong.append(f"{program.name} prints something else under {list(seen.values())[1]} than under {list(seen.values())[0]}")
+
+
+def arguments():
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("build", help="a folder railbird was built in")
+    ask.add_argument("--quick", action="store_true", help="one round, few variants")
+    ask.add_argument("--only", default="*", metavar="GLOB", help="programs, as pigz or 'ping*'; several with commas")
+    ask.add_argument("--variants", default="", metavar="LIST", help="names or globs with blanks between, as 'dormant adaptive*'; plain is always run")
+    ask.add_argument("--rounds", type=int, default=0, help="default 5; slow tools get two fifths of them")
+    ask.add_argument("--json", default="", metavar="FILE", help="another place for the JSON")
+    ask.add_argument("--out", default=os.path.join(TOP, "bench", "out"), help="where the table and the page go")
+    ask.add_argument("--retries", type=int, default=-1, help="of a run that was disturbed (default 3; quick 1)")
+    ask.add_argument("--limit", type=float, default=0.04, help="share of all processors' time that may have gone elsewhere (0.04)")
+    ask.add_argument("--timeout", type=float, default=120, help="seconds for a run (120; slow tools three times that)")
+    a = ask.parse_args()
+    a.rounds = a.rounds or (1 if a.quick else 5)
+    a.retries = a.retries if a.retries >= 0 else (1 if a.quick else 3)
+    return a
+
+
+def chosen(args):
+    words = args.variants.split() or (QUICK if args.quick else ["*"])
+    variants = [v for v in VARIANTS if v.name == "plain" or any(fnmatch.fnmatch(v.name, w) for w in words)]
+    if any(v.small for v in variants) and not any(v.name == "plain-small" for v in variants):
+        variants.append(next(v for v in VARIANTS if v.name == "plain-small"))
+    if shutil.which("valgrind") is None:
+        variants = [v for v in variants if not v.tool]
+    programs = [p for p in PROGRAMS if any(fnmatch.fnmatch(p.name, w) for w in args.only.split(","))]
+    return programs, variants
+
+
+def main():
+    args = arguments()
+    bench = Bench(args)
+    programs, variants = chosen(args)
+    if not programs:
+        sys.exit(f"no program is called {args.only}; there are {', '.join(p.name for p in PROGRAMS)}")
+    bench.helpers()
+    nop = bench.nop_installation()
+    for program in programs:
+        for build in dict.fromkeys(v.build for v in variants):
+            if not program.missing:
+                bench.build(program, build, nop)
+    left_out = [p.missing for p in programs if p.missing] + [f"{p.name}: no plain build" for p in programs
+                                                               if not p.missing and "plain" not in p.built]
+    programs = [p for p in programs if "plain" in p.built]
+    if not programs:
+        sys.exit("nothing to run:\n" + "\n".join(left_out + bench.wrong))
+    os.makedirs(args.out, exist_ok=True)
+    base = os.path.join(args.out, "online-quick" if args.quick else "online")
+    result = None
+    started = time.time()
+    for _ in bench.measure(programs, variants):  # written after each program: what was measured is not lost
+        wrong = list(bench.wrong)
+        bench.outputs(programs, variants)
+        result = report.Result(programs, variants, bench.runs, left_out, list(dict.fromkeys(bench.wrong)), args, time.time() - started)
+        bench.wrong = wrong
+        result.write(args.json or base + ".json", base + ".md", base + ".html")
+    bench.progress("")
+    print(result.markdown())
+    print(f"\n{base}.md, {base}.html, {args.json or base + '.json'}")
+    sys.exit(0 if result.all_held() else 1)
+
+
+if __name__ == "__main__":
+    main()
