@@ -5,6 +5,7 @@
 #
 # What differs from the field's builds: everything is at -O2, without assertions, and only what is measured is built; so these have
 # folders of their own.
+# shellcheck disable=SC2034,SC2153,SC2154 # what lib.sh reads and sets
 set -euo pipefail
 online=$(dirname "$(realpath "$0")")
 field=$online/../../tests/field/$1.sh
@@ -44,7 +45,7 @@ case $want in
 railbird | nop) [ "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" -nt "$tree/.done" ] && rm -f "$tree/.done" ;;
 esac
 compile "online-$want" || exit 1
-if [ "$program" = sqlite3 ] && ! [ "$tree/online" -nt "$online/sqlite.c" -a "$tree/online" -nt "$tree/field.o" ]; then
+if [ "$program" = sqlite3 ] && ! { [ "$tree/online" -nt "$online/sqlite.c" ] && [ "$tree/online" -nt "$tree/field.o" ]; }; then
   $CC -O2 -g -I"$tree" "$online/sqlite.c" "$tree/field.o" -o "$tree/online" -lm -lpthread -ldl
 fi
 echo "$(cat "$source_folder/.done") $tree"

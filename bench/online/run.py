@@ -26,7 +26,8 @@ import sys
 import tempfile
 import time
 
-import report
+sys.dont_write_bytecode = True  # the source's folder stays as it is
+import report  # pylint: disable=wrong-import-position
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
