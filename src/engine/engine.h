@@ -127,7 +127,9 @@ struct rb_cell; // engine/access_history.h
 struct rb_engine_ops {
     const char *name;
     const char *help;
-    bool tells_changes; // a thread's `version` grows whenever its clock changes
+    // Would an acquire teach the thread nothing? NULL for engines that cannot tell cheaply; where it is not, a thread's
+    // `version` grows whenever its clock changes. False may mean that it is not known.
+    bool (*knows)(const struct rb_thread *, const struct rb_sync *);
     bool every_release; // the local epoch grows at every release, not only after a sampled access
     int (*thread_start)(struct rb_engine *, struct rb_thread *); // slot is set, the rest zero
     void (*thread_stop)(struct rb_engine *, struct rb_thread *);

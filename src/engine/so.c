@@ -190,6 +190,18 @@ static bool acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_syn
     return rb_so_acquire(engine, t, s);
 }
 
+static bool knows(const struct rb_thread *t, const struct rb_sync *s)
+{
+    if (s->sources == RB_JOINED)
+        return false;
+    if (s->sources <= 1)
+        return s->sources == 0 || rb_so_nothing_new(t, &s->one);
+    for (uint32_t i = 0; i < s->sources; i++)
+        if (!rb_so_nothing_new(t, &s->few[i]))
+            return false;
+    return true;
+}
+
 // Leaves the object without sources; a list of few stays for the next.
 static void drop_sources(struct rb_engine *engine, struct rb_sync *s)
 {
@@ -310,7 +322,7 @@ const struct rb_engine_ops rb_so = {
     .help = "sampling timestamps on shared clocks ordered by recent change: the default",
     .thread_start = thread_start,
     .thread_stop = thread_stop,
-    .tells_changes = true,
+    .knows = knows,
     .acquire = acquire,
     .release = release,
     .release_store = release,

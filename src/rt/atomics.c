@@ -272,8 +272,10 @@ static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int
         rb_sync_acquire(s->me, &s->object->main);
         s->acquired = true;
     }
-    s->covered = s->object->joins && !fails && !rb_fences_on && rb_skip > 0 && k->address == (uintptr_t)a &&
-                 k->object == s->object && rb_known_covered(s->me, k);
+    if (fails && !s->heard && rb_process.quick)
+        s->heard = rb_process.ops->knows(&s->me->hb, &s->object->main);
+    s->covered = s->object->joins && (!fails || s->heard) && !rb_fences_on && rb_skip > 0 &&
+                 k->address == (uintptr_t)a && k->object == s->object && rb_known_covered(s->me, k);
     if (!s->covered)
         rb_object_changes(s->object);
 }
@@ -362,6 +364,12 @@ static inline bool fenced(void)
     return RB_UNLIKELY(__atomic_load_n(&rb_fences_on, __ATOMIC_RELAXED));
 }
 
+// Relaxed is 0, so several orders together are relaxed if all are.
+static inline bool orders_nothing(int order)
+{
+    return (order == __ATOMIC_RELAXED && !fenced()) || rb_process.idle;
+}
+
 // ---- the operations ------------------------------------------------------------------------------------
 
 #define RB_LOAD_OF(bits, RAW_LOAD)                                                         \
@@ -370,7 +378,7 @@ static inline bool fenced(void)
     {                                                                                      \
         a##bits value = RAW_LOAD(a);                                                       \
         order = plain_order(order);                                                        \
-        if (order == __ATOMIC_RELAXED && !fenced()) {                                      \
+        if (orders_nothing(order)) {                                                       \
             rb_access(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                                \
             return value;                                                                  \
         }                                                                                  \
@@ -395,7 +403,7 @@ static inline bool fenced(void)
     RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order)  \
     {                                                                                          \
         order = plain_order(order);                                                            \
-        if (!releases(order) && !fenced()) {                                                   \
+        if (orders_nothing(order) || (!releases(order) && !fenced())) {                        \
             rb_access(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                     \
             RAW_STORE(a, value);                                                               \
             return;                                                                            \
@@ -419,7 +427,7 @@ static inline bool fenced(void)
     {                                                                                              \
         a##bits old;                                                                               \
         order = plain_order(order);                                                                \
-        if (order == __ATOMIC_RELAXED && !fenced()) {                                              \
+        if (orders_nothing(order)) {                                                               \
             rb_access(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                         \
             RAW(old, a, value);                                                                    \
             return old;                                                                            \
@@ -449,7 +457,7 @@ static inline bool fenced(void)
         const a##bits wanted = *expected;                                                                    \
         order = plain_order(order);                                                                          \
         failed = plain_order(failed);                                                                        \
-        const bool quiet = order == __ATOMIC_RELAXED && failed == __ATOMIC_RELAXED && !fenced();             \
+        const bool quiet = orders_nothing(order | failed);                                                   \
         struct step s = {NULL, NULL, false, false, false, false};                                            \
         const struct rb_known *k = quiet ? NULL : quick_begin(a, acquires(order) || acquires(failed), true); \
         if (k) {                                                                                             \

@@ -147,7 +147,8 @@ void rb_init(char *const *environment)
         rb_fences_on = rb_process.take_all;
         if (rb_options.record[0])
             rb_record_start(rb_options.record);
-        rb_process.quick = rb_process.ops->tells_changes && !rb_process.windows && !rb_options.record[0];
+        rb_process.idle = sampler.ops == &rb_sample_none && !rb_options.record[0];
+        rb_process.quick = rb_process.ops->knows && !rb_process.windows && !rb_options.record[0];
         rb_self_make();
     } else {
         say(NULL, "not enough memory for the runtime: the program runs unwatched; set memory= or ulimit -v");

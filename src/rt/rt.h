@@ -107,6 +107,7 @@ struct rb_process {
     bool take_all;     // sampler=all
     bool whole_ranges; // a range is looked at whole, not in a piece
     bool by_cost;      // rb_sampling_cost wants to know what accesses take
+    bool idle;         // no access is ever taken (sampler=none): then order is nobody's business
     bool quick;        // threads may rely on what they remember of objects (known.h)
     bool windows;      // synchronisation may be passed over: rb_sampling_sync says when
     uint64_t lost_edges;

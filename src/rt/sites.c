@@ -149,16 +149,15 @@ static RB_NOINLINE struct rb_site *add(uintptr_t pc)
         rb_spin_unlock(&flips);
     }
     s = find(pc, &at);
-    if (s ? s->state == RB_SITE_DEAD : used < room) {
-        if (s) {
-            dead--; // another library, at the same place
-        } else {
-            s = &record[++used];
-        }
+    if (s && s->state == RB_SITE_DEAD) { // another library, at the same place
+        dead--;
         *s = (struct rb_site){.pc = pc};
         verify(s);
-        if (s == &record[used])
-            __atomic_store_n(&place[at], used, __ATOMIC_RELEASE);
+    } else if (!s && used < room) {
+        s = &record[++used];
+        *s = (struct rb_site){.pc = pc};
+        verify(s);
+        __atomic_store_n(&place[at], used, __ATOMIC_RELEASE);
     }
     rb_spin_unlock(&lock);
     return s;

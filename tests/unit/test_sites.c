@@ -171,6 +171,9 @@ static void forgotten(void **state)
     rb_sites_forget(pc, pc + 1);
     assert_int_equal(s->state, RB_SITE_DEAD);
     assert_int_equal(rb_site_at(NULL, pc)->state, RB_SITE_AWAKE);
+    assert_non_null(rb_site_at(NULL, nowhere - 1)); // the last that there is
+    rb_sites_forget(nowhere - 1, nowhere);
+    assert_int_equal(rb_site_at(NULL, nowhere - 1)->state, RB_SITE_REFUSED);
 
     for (uintptr_t i = 0; i < 10000; i++) {
         struct rb_site *new = rb_site_at(NULL, nowhere + i);
