@@ -2,11 +2,13 @@
 //
 // Until there is a second thread nothing can race: sites are put to sleep as they are met. Then all are
 // woken. A site that is called is taken for a burst and sleeps; so code that runs seldom is always looked at.
-// From then on the ticker spends what the budget earns: it wakes sites picked at random, each of which stays
-// awake until it has been called for a burst, and opens windows in which everything is awake, for races of
-// hot code with hot code.
+// From then on the ticker spends what the budget earns. Each turn it wakes all sites, or some at random if
+// there are too many, for a burst of as many calls as the budget allows: the same for each, so code that runs
+// seldom stays awake and is taken whole, and hot code is soon asleep again. One part in WINDOW_SHARE is saved
+// for windows in which every access is taken, for races of hot code with hot code and for what can be said
+// about those that were not found.
 //
-// The allowance is in ticks of the clock. The ticker adds budget= of what the program itself has used;
+// Both accounts are in ticks of the clock. The ticker adds budget= of what the program itself has used;
 // threads take off what their accesses cost, as measured. Below zero nothing is taken but the first calls of
 // a site.
 #include <sys/syscall.h>
@@ -20,38 +22,45 @@
 #include "rt/sites.h"
 #include "rt/ticker.h"
 
-#define FIRST  16u // calls of a site that are taken when it is met, at most
-#define ALWAYS 2u  // of them whatever the allowance
-#define BURST  6u  // when it has been woken
-#define OTHERS 8u  // bursts prolonged because another thread came by
-#define EAGER \
-    256u // accesses of a thread that are taken at places that cannot sleep, before it takes only some
-#define MOST_GAP   62u
-#define COUNT_GAP  255u      // while counting
-#define COUNTED    16384u    // accesses that are counted before a window
-#define CALL_TICKS 60u       // of a call that the clock does not see
-#define BATCH      20000u    // ticks a thread spends before it tells
-#define LONGEST    200000u   // ticks of an access: what is longer was not on a core
-#define TURN       10000000u // nanoseconds
-#define SHORT_TURN 1000000u
-#define IDLE_TURN  100000000u
-#define WINDOW_AGE 20000000u
-#define WAKES      256u      // sites that are woken at once
-#define START_NS   10000000u // what it may spend before it has earned anything
-#define WARM_NS    5e7 // of the program itself, before the first window: until then bursts see everything new
-#define GATED_NS   2.0 // of a call that is only counted
+#define FIRST        16u // calls of a site that are taken when it is met, at least
+#define ALWAYS       4u  // of them whatever the allowance
+#define BURST        6u  // when it has been woken, at least
+#define MOST_BURST   4096u
+#define OTHERS       8u   // bursts prolonged because another thread came by
+#define EAGER        256u // accesses of a thread at places that cannot sleep that are all taken
+#define MOST_GAP     62u
+#define CLOSE_GAP    15u    // while a window closes
+#define ODD_TICKS    20000u // between two questions at places that cannot sleep, on average
+#define ODD_SLACK    (64u * ODD_TICKS)
+#define COUNT_GAP    31u            // while counting; what is left of it afterwards hides first calls
+#define COUNTED      16384u         // accesses that are counted before a window
+#define LEAST        (4u * COUNTED) // accesses that must have been counted before anything is said of all
+#define CALL_TICKS   60u            // of a call that the clock does not see
+#define BATCH        20000u         // ticks a thread spends before it tells
+#define LONGEST      200000u        // ticks of an access: what is longer was not on a core
+#define TURN         10000000u      // nanoseconds
+#define SHORT_TURN   1000000u
+#define IDLE_TURN    100000000u
+#define WINDOW_AGE   20000000u
+#define WAKES        256u      // sites that are woken at once
+#define WINDOW_SHARE 4         // of what is earned, one part in so many is for windows
+#define START_NS     10000000u // what it may spend before it has earned anything
+#define WARM_NS      5e7 // of the program itself, before the first window: until then bursts see everything new
+#define GATED_NS     4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
 
-// QUIET: bursts only. COUNTING, then OPEN: every site is awake. CLOSING: nothing is taken until the ticker
+// QUIET: bursts only. COUNTING, then OPEN: every site is awake. CLOSING: first calls only, until the ticker
 // has put them to sleep.
 enum mode { QUIET, COUNTING, OPEN, CLOSING };
 
 // Written by all threads.
 static struct {
-    int64_t allowance; // ticks
+    int64_t allowance; // ticks, for bursts
+    int64_t saved;     // ticks, for windows
     uint64_t spent;    // ticks
     int64_t left;      // of the window: accesses while counting, ticks while open
     uint64_t counted;  // accesses of the window
     uint32_t mode;
+    uint32_t burst; // calls that a site gets when it is woken
     bool warm;      // the start is over
     int64_t lavish; // half of what was given to begin with
 } now __attribute__((aligned(64)));
@@ -74,6 +83,7 @@ static struct {
     uint64_t windows;
     uint64_t flip_ticks;  // the last time all were woken
     uint64_t woken_ticks; // when
+    int64_t earned;       // ticks, in the last turn
     uint32_t idle_turns, lonely_turns;
     struct rb_rng rng;
 } book;
@@ -101,14 +111,14 @@ static bool is_lavish(void)
 
 static bool give_first(struct rb_site *s)
 {
-    s->left = FIRST;
+    s->left = (uint16_t)(now.burst > FIRST ? now.burst : FIRST);
     s->others = OTHERS;
     return true;
 }
 
 static bool give_burst(struct rb_site *s)
 {
-    s->left = BURST;
+    s->left = (uint16_t)now.burst;
     s->others = OTHERS;
     return true;
 }
@@ -173,7 +183,7 @@ static void end_window(uint32_t from)
 // everybody.
 static int64_t window_ticks(void)
 {
-    const int64_t half = __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) / 2;
+    const int64_t half = __atomic_load_n(&now.saved, __ATOMIC_RELAXED) / 2;
     const int64_t least = 4 * (int64_t)book.flip_ticks;
 
     return half > least ? half : least;
@@ -250,25 +260,42 @@ static bool earn(void)
     book.turn_ns = ticker;
     book.ticker_ns += turns_ns;
     const int64_t most = (int64_t)(share * 1e9 * book.ticks_a_ns) + (int64_t)(START_NS * book.ticks_a_ns);
-    const int64_t earned = (int64_t)(own_ns * share * book.ticks_a_ns) - cost;
-    if (__atomic_add_fetch(&now.allowance, earned, __ATOMIC_RELAXED) > most)
+    book.earned = (int64_t)(own_ns * share * book.ticks_a_ns) - cost;
+    const int64_t saved = book.earned / WINDOW_SHARE;
+    if (__atomic_add_fetch(&now.saved, saved, __ATOMIC_RELAXED) > most)
+        __atomic_store_n(&now.saved, most, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(&now.allowance, book.earned - saved, __ATOMIC_RELAXED) > most)
         __atomic_store_n(&now.allowance, most, __ATOMIC_RELAXED);
     return own_ns > (double)TURN / 100;
 }
 
+// Bursts are as long as the budget allows: they grow while some of it is left over, and shrink when it was
+// too little.
+static void size_bursts(void)
+{
+    const int64_t allowance = __atomic_load_n(&now.allowance, __ATOMIC_RELAXED);
+    uint32_t burst = now.burst;
+
+    if (allowance < book.earned && burst > BURST)
+        burst -= burst / 4;
+    else if (allowance > 2 * book.earned && burst < MOST_BURST)
+        burst += burst / 4 + 1;
+    now.burst = burst;
+}
+
+// All that sleep, if that is cheap, or some that are drawn at random.
 static void wake_some(void)
 {
     struct rb_site *list[WAKES];
     const uint32_t sites = rb_sites_count();
-    const int64_t each = (int64_t)(BURST * 500 * book.ticks_a_ns);
-    int64_t most = __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) / 4 / (each ? each : 1);
     uint32_t count = 0;
 
-    if (most > (int64_t)WAKES)
-        most = WAKES;
-    if (most > (int64_t)(sites / 4 + 1))
-        most = (int64_t)(sites / 4 + 1);
-    for (int64_t i = 0; sites && i < most; i++) {
+    size_bursts();
+    if (sites <= WAKES || 8 * (int64_t)book.flip_ticks < book.earned) {
+        wake_all(give_burst);
+        return;
+    }
+    for (uint32_t i = 0; i < WAKES; i++) {
         struct rb_site *s = rb_site_number((uint32_t)rb_rng_below(&book.rng, sites));
         if (s->state == RB_SITE_ASLEEP && give_burst(s))
             list[count++] = s;
@@ -297,15 +324,15 @@ static uint64_t turn(void)
     if (!busy)
         return ++book.idle_turns > 10 ? IDLE_TURN : TURN;
     book.idle_turns = 0;
-    if (!is_open())
-        return TURN;
-    const int64_t allowance = __atomic_load_n(&now.allowance, __ATOMIC_RELAXED);
     const int64_t window = (int64_t)(1e6 * book.ticks_a_ns) + 4 * (int64_t)book.flip_ticks;
-    if (now.warm && allowance > 2 * window) {
+    if (now.warm && __atomic_load_n(&now.saved, __ATOMIC_RELAXED) > 2 * window) {
         open_window();
         return SHORT_TURN;
     }
-    wake_some();
+    if (is_open())
+        wake_some();
+    else
+        size_bursts();
     return TURN;
 }
 
@@ -320,6 +347,7 @@ static int init(void)
     book.started_ns = read_ns(CLOCK_MONOTONIC);
     book.started_ticks = rb_arch_ticks();
     book.ticks_a_ns = 2.5; // until the first turn knows better
+    now.burst = FIRST;
     rb_ticker_reset_after_fork();
     return 0;
 }
@@ -356,16 +384,23 @@ static uint64_t begin(struct rb_self *me)
     return 0;
 }
 
+// Places that cannot sleep are passed over by a gap. It counts whatever is awake, first calls of cold code as
+// well, so there is none unless such places come so close together that their questions cost too much: `due`
+// is where the clock would be if each had taken ODD_TICKS.
 static enum rb_take at_odd_place(struct rb_self *me, uint64_t *gap)
 {
+    static RB_TLS uint64_t due;
+    const uint64_t ticks = rb_arch_ticks();
     struct rb_sampling *s = &me->sampling;
 
-    if (!threaded || !is_open()) {
-        *gap = MOST_GAP;
+    if (due + ODD_SLACK < ticks)
+        due = ticks - ODD_SLACK;
+    due += ODD_TICKS;
+    *gap = due > ticks ? rb_rng_below(&me->rng, 2 * MOST_GAP + 1) : 0;
+    if (!threaded || !is_open())
         return RB_PASS;
-    }
-    if (++s->odd > EAGER && !is_lavish() && __atomic_load_n(&now.mode, __ATOMIC_RELAXED) != OPEN)
-        *gap = rb_rng_below(&me->rng, s->odd / EAGER < MOST_GAP / 2 ? s->odd / EAGER * 2 : MOST_GAP);
+    if (++s->odd <= EAGER || is_lavish() || __atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN)
+        *gap = 0;
     return RB_TAKE;
 }
 
@@ -376,11 +411,11 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
     if (RB_UNLIKELY(mode == COUNTING))
         return count(passed, gap);
     *gap = 0;
-    if (RB_UNLIKELY(mode == CLOSING)) {
-        *gap = MOST_GAP;
+    struct rb_site *s = rb_site_at(me, pc);
+    if (RB_UNLIKELY(mode == CLOSING) && (!s || s->taken)) {
+        *gap = CLOSE_GAP;
         return RB_PASS;
     }
-    struct rb_site *s = rb_site_at(me, pc);
     if (!rb_site_can_sleep(s))
         return at_odd_place(me, gap);
     if (RB_UNLIKELY(!threaded)) {
@@ -401,13 +436,13 @@ static void cost(struct rb_self *me, uint64_t ticks)
     const int64_t spent = (int64_t)s->ticks;
     s->ticks = 0;
     __atomic_fetch_add(&now.spent, (uint64_t)spent, __ATOMIC_RELAXED);
-    __atomic_fetch_sub(&now.allowance, spent, __ATOMIC_RELAXED);
+    const bool open = __atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN;
+    __atomic_fetch_sub(open ? &now.saved : &now.allowance, spent, __ATOMIC_RELAXED);
     if (s->window) {
         __atomic_fetch_add(&now.counted, s->window, __ATOMIC_RELAXED);
         s->window = 0;
     }
-    if (__atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN &&
-        __atomic_sub_fetch(&now.left, spent, __ATOMIC_RELAXED) < 0)
+    if (open && __atomic_sub_fetch(&now.left, spent, __ATOMIC_RELAXED) < 0)
         end_window(OPEN);
 }
 
@@ -433,7 +468,7 @@ void rb_adaptive_summary(struct rb_adaptive_summary *a)
     *a = (struct rb_adaptive_summary){.windows = book.windows, .in_windows = book.in_windows};
     a->cost_ppm =
         cpu > spent_ns ? (uint64_t)((spent_ns + (double)book.ticker_ns) / (cpu - spent_ns) * 1e6) : 0;
-    if (each <= 0)
+    if (each <= 0 || book.counted < LEAST)
         return;
     a->accesses = (uint64_t)(book.own_ns / each);
     const double share = a->accesses ? (double)book.in_windows / (double)a->accesses : 0;
