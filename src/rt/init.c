@@ -145,6 +145,8 @@ void rb_init(char *const *environment)
         rb_process.on = true;
         rb_watch_fork();
         rb_fences_on = rb_process.take_all;
+        if (rb_options.watch)
+            say(NULL, "watch=1: this version has no hardware breakpoints for sampled accesses; going on without");
         if (rb_options.record[0])
             rb_record_start(rb_options.record);
         rb_process.idle = sampler.ops == &rb_sample_none && !rb_options.record[0];
