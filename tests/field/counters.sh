@@ -2,11 +2,9 @@
 # field/counters.sh [NAME...]: what synchronisation costs the engine on real programs. The loads of this folder under several
 # sampling rates, the runtime's own counters of each, as a Markdown table. Summed over all processes of a load.
 #
-#   acquires        that reached the engine. Loads of an atomic that nobody had released to since the thread's last load are
-#                   answered before it, and stand apart: repeated
-#   skipped         of those, the share that two comparisons found to have nothing new
+#   skipped         the share of acquires that a few comparisons found to have nothing new
 #   walked          clock entries looked at for each acquire that was not skipped, of how many there are
-#   an acquire      the same entries, over all acquires that reached the engine
+#   an acquire      the same entries, over all acquires
 #
 # FIELD_SAMPLERS (default: random:0.003 random:0.03 random:0.1 all), and the variables of lib.sh.
 set -euo pipefail
@@ -16,8 +14,8 @@ read -ra samplers <<<"${FIELD_SAMPLERS:-random:0.003 random:0.03 random:0.1 all}
 stats=$(mktemp)
 trap 'rm -f "$stats"' EXIT
 failed=0
-echo '| program | sampler | accesses | sampled | repeated | acquires | skipped | releases skipped | deep copies | walked | an acquire | CPU s |'
-echo '|---|---|---|---|---|---|---|---|---|---|---|---|'
+echo '| program | sampler | accesses | sampled | acquires | skipped | releases skipped | deep copies | walked | an acquire | CPU s |'
+echo '|---|---|---|---|---|---|---|---|---|---|---|'
 for name; do
   for sampler in "${samplers[@]}"; do
     status=0
@@ -38,7 +36,7 @@ acquires = total("acquires")
 walks = acquires - total("acquires_skipped")
 print("|", " | ".join((
     name, sampler, "{:,}".format(total("accesses")), share(total("sampled"), total("accesses")),
-    "{:,}".format(total("acquires_repeated")), "{:,}".format(acquires), share(total("acquires_skipped"), acquires),
+    "{:,}".format(acquires), share(total("acquires_skipped"), acquires),
     share(total("releases_skipped"), total("releases")), "{:,}".format(total("deep_copies")),
     each(total("entries_traversed"), walks) + " of " + each(total("entries_total"), walks),
     each(total("entries_traversed"), acquires), seconds or "?")), "|", flush=True)
