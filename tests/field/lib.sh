@@ -16,7 +16,7 @@
 #
 #   RAILBIRD        the program (default: build/bin/railbird of this tree)
 #   FIELD_CACHE     sources and builds, kept (default: ~/.cache/railbird-field)
-#   FIELD_OPTIONS   more of RAILBIRD_OPTIONS, as sampler=random:0.03 (default: every access)
+#   FIELD_OPTIONS   more of RAILBIRD_OPTIONS, as sampler=adaptive (default: sampler=all, every access)
 #   FIELD_TSAN=1    also built and run with the compiler's own ThreadSanitizer; its distinct reports
 #                   are counted, and compared with ours (pairs.py, out/PROGRAM/pairs); nothing fails by them
 #   FIELD_RESULTS   a file: a line of tab-separated values is added to it (run.sh makes the table)
@@ -116,7 +116,7 @@ once() {
   local status=0 start=$SECONDS
   rm -rf "${out:?}/$variant"
   mkdir -p "$out/$variant/work"
-  export RAILBIRD_OPTIONS="exitcode=0 report=json:$out/$variant/reports stats=json:$out/$variant/stats ${FIELD_OPTIONS:-}"
+  export RAILBIRD_OPTIONS="exitcode=0 report=json:$out/$variant/reports stats=json:$out/$variant/stats ${FIELD_OPTIONS:-sampler=all}"
   export TSAN_OPTIONS="exitcode=0 log_path=$out/$variant/tsan"
   [ -z "$input" ] || ln -s "$(text "$input")" "$out/$variant/work/in"
   (cd "$out/$variant/work" && FIELD_LOAD=$variant exec python3 "$here/spent.py" ../spent bash "$script" >../stdout 2>../stderr) ||
