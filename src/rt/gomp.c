@@ -419,38 +419,21 @@ static uintptr_t rb_gomp_atomic(void)
 #define RB_OMP_BEFORE(name, params, args, before) \
     RB_INTERCEPT(void, name, params)              \
     {                                             \
-        const int saved = errno;                  \
-        struct rb_self *me = rb_enter();          \
-        if (me) {                                 \
-            before;                               \
-            rb_leave(me);                         \
-        }                                         \
-        errno = saved;                            \
+        RB_BESIDE((void)0, before);               \
         RB_OMP_REAL(name) args;                   \
     }
 #define RB_OMP_AFTER(name, params, args, after) \
     RB_INTERCEPT(void, name, params)            \
     {                                           \
         RB_OMP_REAL(name) args;                 \
-        const int saved = errno;                \
-        struct rb_self *me = rb_enter();        \
-        if (me) {                               \
-            after;                              \
-            rb_leave(me);                       \
-        }                                       \
-        errno = saved;                          \
+        RB_BESIDE((void)0, after);              \
     }
 #define RB_OMP_RESULT(ret, name, params, args, done, after) \
     RB_INTERCEPT(ret, name, params)                         \
     {                                                       \
         ret r = RB_OMP_REAL(name) args;                     \
-        const int saved = errno;                            \
-        struct rb_self *me = done ? rb_enter() : NULL;      \
-        if (me) {                                           \
-            after;                                          \
-            rb_leave(me);                                   \
-        }                                                   \
-        errno = saved;                                      \
+        if (done)                                           \
+            RB_BESIDE((void)0, after);                      \
         return r;                                           \
     }
 #define RB_OMP_ODD(ret, name, params)

@@ -90,11 +90,6 @@ int rb_history_init(size_t bytes)
     return 0;
 }
 
-size_t rb_history_bytes(void)
-{
-    return buckets ? (bucket_mask + 1) * sizeof(struct bucket) + PAGES * sizeof(*pages) : 0;
-}
-
 // Single-threaded: the pages come back as zeros.
 void rb_history_reset_after_fork(void)
 {

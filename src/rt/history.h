@@ -55,7 +55,6 @@ struct rb_hit {
 
 RB_HIDDEN int rb_history_init(size_t bytes);
 RB_HIDDEN void rb_history_reset_after_fork(void);
-RB_HIDDEN size_t rb_history_bytes(void);
 
 // Is the access already in its cell, under this very epoch, with nothing else there to be checked? Then it
 // has nothing to tell or to learn, and no stack is needed for it. For accesses inside one granule.

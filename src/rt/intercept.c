@@ -20,25 +20,14 @@ static void rb_thread_named(pthread_t handle, const char *name)
     RB_INTERCEPT(ret, name, params)                    \
     {                                                  \
         ret r = RB_REAL(name) args;                    \
-        const int saved = errno;                       \
-        struct rb_self *me = done ? rb_enter() : NULL; \
-        if (me) {                                      \
-            after;                                     \
-            rb_leave(me);                              \
-        }                                              \
-        errno = saved;                                 \
+        if (done)                                      \
+            RB_BESIDE((void)0, after);                 \
         return r;                                      \
     }
 #define RB_BEFORE(ret, name, params, args, before) \
     RB_INTERCEPT(ret, name, params)                \
     {                                              \
-        const int saved = errno;                   \
-        struct rb_self *me = rb_enter();           \
-        if (me) {                                  \
-            before;                                \
-            rb_leave(me);                          \
-        }                                          \
-        errno = saved;                             \
+        RB_BESIDE((void)0, before);                \
         return RB_REAL(name) args;                 \
     }
 // Of an object as memory its first byte stands for all of it, as in TSan. Before the acquire, which would
@@ -67,62 +56,32 @@ static bool worth_a_look(const volatile void *object)
     RB_INTERCEPT(ret, name, params)                           \
     {                                                         \
         ret r = RB_REAL(name) args;                           \
-        const int saved = errno;                              \
-        struct rb_self *me;                                   \
-        if (done) {                                           \
-            touch;                                            \
-            if ((me = rb_enter()) != NULL) {                  \
-                after;                                        \
-                rb_leave(me);                                 \
-            }                                                 \
-        }                                                     \
-        errno = saved;                                        \
+        if (done)                                             \
+            RB_BESIDE(touch, after);                          \
         return r;                                             \
     }
 #define RB_GIVES(ret, name, params, args, touch, before) \
     RB_INTERCEPT(ret, name, params)                      \
     {                                                    \
-        const int saved = errno;                         \
-        touch;                                           \
-        struct rb_self *me = rb_enter();                 \
-        if (me) {                                        \
-            before;                                      \
-            rb_leave(me);                                \
-        }                                                \
-        errno = saved;                                   \
+        RB_BESIDE(touch, before);                        \
         return RB_REAL(name) args;                       \
     }
-#define RB_LOCKS(name, params, args, object, done, after)                      \
-    RB_INTERCEPT(int, name, params)                                            \
-    {                                                                          \
-        const int r = RB_REAL(name) args;                                      \
-        if (RB_LIKELY(r == 0 && rb_quick(rb_known_lock, (uintptr_t)(object)))) \
-            return r;                                                          \
-        const int saved = errno;                                               \
-        struct rb_self *me;                                                    \
-        if (done) {                                                            \
-            USED(object);                                                      \
-            if ((me = rb_enter()) != NULL) {                                   \
-                after;                                                         \
-                rb_leave(me);                                                  \
-            }                                                                  \
-        }                                                                      \
-        errno = saved;                                                         \
-        return r;                                                              \
+#define RB_LOCKS(name, params, args, object, done, after)                           \
+    RB_INTERCEPT(int, name, params)                                                 \
+    {                                                                               \
+        const int r = RB_REAL(name) args;                                           \
+        if (RB_UNLIKELY(r != 0 || !rb_quick(rb_known_lock, (uintptr_t)(object)))) { \
+            if (done)                                                               \
+                RB_BESIDE(USED(object), after);                                     \
+        }                                                                           \
+        return r;                                                                   \
     }
-#define RB_UNLOCKS(name, params, args, object)                              \
-    RB_INTERCEPT(int, name, params)                                         \
-    {                                                                       \
-        if (RB_UNLIKELY(!rb_quick(rb_known_unlock, (uintptr_t)(object)))) { \
-            const int saved = errno;                                        \
-            struct rb_self *me = rb_enter();                                \
-            if (me) {                                                       \
-                rb_on_unlock(me, (uintptr_t)(object));                      \
-                rb_leave(me);                                               \
-            }                                                               \
-            errno = saved;                                                  \
-        }                                                                   \
-        return RB_REAL(name) args;                                          \
+#define RB_UNLOCKS(name, params, args, object)                            \
+    RB_INTERCEPT(int, name, params)                                       \
+    {                                                                     \
+        if (RB_UNLIKELY(!rb_quick(rb_known_unlock, (uintptr_t)(object)))) \
+            RB_BESIDE((void)0, rb_on_unlock(me, (uintptr_t)(object)));    \
+        return RB_REAL(name) args;                                        \
     }
 #define RB_ODD(ret, name, params)
 #pragma GCC diagnostic ignored "-Wpedantic" // mtx_destroy returns nothing, by `return`

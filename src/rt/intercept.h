@@ -79,4 +79,18 @@ RB_INLINE void *rb_real_get(void **slot, const char *name)
 
 RB_HIDDEN void rb_real_init(void);
 
+// What an interceptor does beside calling the real function: `outside` the guard, then `inside` for the
+// thread `me`. The program's errno stays.
+#define RB_BESIDE(outside, inside)       \
+    do {                                 \
+        const int saved = errno;         \
+        outside;                         \
+        struct rb_self *me = rb_enter(); \
+        if (me) {                        \
+            inside;                      \
+            rb_leave(me);                \
+        }                                \
+        errno = saved;                   \
+    } while (0)
+
 #endif

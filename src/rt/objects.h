@@ -22,8 +22,8 @@ struct rb_object {
     rb_spin lock;           // of all below
     uint32_t owner;         // slot that holds it as a mutex, for the engine's lock discipline; RB_READERS
     uint32_t held_in;       // generation of the history in which `owner` was written
-    uint32_t arrived;       // barriers: entries so far, all rounds together
-    uint32_t parties;
+    uint32_t arrived;       // Java: times it is locked (tsan_java.c)
+    uint32_t parties;       // barriers: how many a round waits for; 0: not known
     bool read_locked; // `readers` may hold something
     bool joins;       // an atomic that threads release to without the lock (atomics.c): nothing may be lost
     struct rb_sync main, readers; // docs/trace-format.md, section 6

@@ -110,7 +110,7 @@ RB_EXPORT int __tsan_java_fini(void)
 
 // ---- locks
 // --------------------------------------------------------------------------------------------------- They
-// may be locked several times; how often is counted where barriers count who has arrived.
+// may be locked several times; how often is counted in the object.
 
 static void lock(struct rb_self *me, uintptr_t mutex, int times)
 {
