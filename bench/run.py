@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What `run` costs: every program of bench/programs plain, with empty hooks, with each engine and sampler, and with the
 compilers' own ThreadSanitizer. Rounds are interleaved; a figure is the median of ratios within a round, of CPU
-time (user + system), because wall time on a shared machine says little. Peak memory is the largest of all rounds.
+time (user + system), because wall time on a shared machine says little. Peak memory is the largest of all rounds. A round
+takes about four minutes.
 
   bench/run.py BUILD [--rounds N] [--only PROGRAM,…] [--quick]
 """
-import argparse, os, resource, statistics, subprocess, sys, tempfile, time
+import argparse, json, os, statistics, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RATES = [("0.3", "random:0.003"), ("3", "random:0.03"), ("10", "random:0.1"), ("100", "all")]
@@ -16,6 +17,7 @@ def build(folder, out):
     cc, rb = "gcc", os.path.join(folder, "bin", "railbird")
     nop = os.path.join(folder, "lib", "librailbird_nop.a")
     made = {}
+    subprocess.run([cc, "-O2", os.path.join(HERE, "online", "measure.c"), "-o", os.path.join(out, "measure")], check=True)
     for source in sorted(os.listdir(os.path.join(HERE, "programs"))):
         name, path = source[:-2], os.path.join(HERE, "programs", source)
         to = lambda v: os.path.join(out, f"{name}.{v}")
@@ -30,22 +32,25 @@ def build(folder, out):
     return made
 
 
-def measure(path, options=""):
+def measure(out, path, options=""):
+    """CPU seconds and peak MiB, by bench/online's small launcher: a child's peak begins with its parent's."""
     env = {**os.environ, "RAILBIRD_OPTIONS": options, "TSAN_OPTIONS": "exitcode=0"}
-    started = time.monotonic()
-    child = subprocess.Popen([path], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = status
-    if status != 0:
-        sys.exit(f"{path} {options}: status {status}")
-    return usage.ru_utime + usage.ru_stime, time.monotonic() - started, usage.ru_maxrss / 1024
+    result = os.path.join(out, "result.json")
+    subprocess.run([os.path.join(out, "measure"), "600", result, path], env=env, check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    with open(result) as f:
+        used = json.load(f)
+    if used["status"] or used["late"]:
+        sys.exit(f"{path} {options}: status {used['status']}{', killed after ten minutes' * used['late']}")
+    return used["cpu"], used["peak_kib"] / 1024
 
 
 def variants(quick):
     yield "plain", "plain", ""
     yield "empty hooks", "nop", ""
     engines = ("so",) if quick else ("st", "su", "so")
-    yield "none so", "rt", "engine=so:sampler=none:exitcode=0"
+    yield "none", "rt", "sampler=none:exitcode=0"
+    yield "adaptive, 5 % so", "rt", "engine=so:sampler=adaptive:budget=5%:exitcode=0"
     for engine in engines:
         for label, sampler in RATES:
             yield f"{label} % {engine}", "rt", f"engine={engine}:sampler={sampler}:exitcode=0:seed=1"
@@ -72,7 +77,7 @@ def main():
         for turn in range(a.rounds):
             for n in names:
                 for label, kind, options in rows:
-                    seconds, _, peak = measure(programs[n][kind], options)
+                    seconds, peak = measure(out, programs[n][kind], options)
                     cpu[n][label].append(seconds)
                     memory[n][label] = max(memory[n][label], peak)
                     if sys.stderr.isatty():

@@ -11,7 +11,7 @@ struct queue {
     int first, count;
 };
 static struct queue queues[STAGES + 1];
-static long blocks = 60000;
+static long blocks = 20000;
 
 static void put(struct queue *q, long *block)
 {

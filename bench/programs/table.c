@@ -9,7 +9,7 @@ static pthread_mutex_t locks[LOCKS];
 static struct {
     uint64_t key, value;
 } slots[SLOTS];
-static long rounds = 1000000;
+static long rounds = 400000;
 
 static void *work(void *seed)
 {

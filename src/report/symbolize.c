@@ -144,6 +144,15 @@ static int add_frame(struct rb_symbolizer *s, json_t *frame, json_t *stack)
     return 0;
 }
 
+// What called main from another module is the C library, and nobody's business here.
+static bool called_main(const json_t *frame, const json_t *called)
+{
+    const char *function = rb_member_text(called, "function");
+    const char *module = rb_member_text(frame, "module"), *of_main = rb_member_text(called, "module");
+
+    return function && !strcmp(function, "main") && module && of_main && strcmp(module, of_main) != 0;
+}
+
 static int symbolize_stack(struct rb_symbolizer *s, json_t *owner)
 {
     json_t *old = json_object_get(owner, "stack"), *stack, *frame;
@@ -154,6 +163,8 @@ static int symbolize_stack(struct rb_symbolizer *s, json_t *owner)
     stack = json_array();
     json_array_foreach(old, i, frame)
     {
+        if (i > 0 && called_main(frame, json_array_get(stack, json_array_size(stack) - 1)))
+            break;
         if (add_frame(s, frame, stack) < 0) {
             json_decref(stack);
             return -1;

@@ -20,7 +20,8 @@ struct start {
     bool masked;   // and not one of the attribute's
 };
 
-static void *run_thread(void *given)
+// In a section of its own: stacks end before it (unwind.c).
+__attribute__((section(RB_THREAD_BASE))) static void *run_thread(void *given)
 {
     // First of all: what follows may be compiled to calls that come by an interceptor.
     rb_self_tls = ((struct start *)given)->self;

@@ -29,7 +29,7 @@ struct rb_found {
 };
 
 static rb_spin pairs_lock;
-static uint64_t pairs[KNOWN_PAIRS]; // hashes of reported pairs of places; 0: free
+static uint64_t pairs[KNOWN_PAIRS]; // hashes of reported pairs of places, and of word and threads; 0: free
 static uint32_t pair_count;
 
 static rb_spin report_lock; // one report at a time; waiting for it yields (spin.c)
@@ -66,25 +66,31 @@ static uint64_t pair_hash(uint64_t a, uint64_t b)
     return rb_mix64(rb_mix64(low) + 3 * high) | 1;
 }
 
-static bool new_pair(uint64_t hash)
+// Where the hash is in `pairs`, or the free slot it would have.
+static uint32_t pair_slot(uint64_t hash)
 {
-    bool is_new = false;
+    uint32_t i = (uint32_t)hash & (KNOWN_PAIRS - 1);
+
+    while (pairs[i] && pairs[i] != hash)
+        i = (i + 1) & (KNOWN_PAIRS - 1);
+    return i;
+}
+
+// Neither the places nor the word were reported yet; from now on both were. A pair of places first met on a
+// word that was reported stays unknown: on another word it is news.
+static bool is_new(uint64_t places, uint64_t word)
+{
+    bool neither;
 
     rb_spin_lock(&pairs_lock);
-    for (uint32_t i = (uint32_t)hash & (KNOWN_PAIRS - 1);; i = (i + 1) & (KNOWN_PAIRS - 1)) {
-        if (pairs[i] == hash)
-            break;
-        if (!pairs[i]) {
-            if (pair_count < KNOWN_PAIRS / 4 * 3) {
-                pairs[i] = hash;
-                pair_count++;
-                is_new = true;
-            }
-            break;
-        }
+    neither = !pairs[pair_slot(places)] && !pairs[pair_slot(word)] && pair_count + 2 <= KNOWN_PAIRS / 4 * 3;
+    if (neither) {
+        pairs[pair_slot(places)] = places;
+        pairs[pair_slot(word)] = word;
+        pair_count += 2;
     }
     rb_spin_unlock(&pairs_lock);
-    return is_new;
+    return neither;
 }
 
 void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t where,
@@ -93,12 +99,12 @@ void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t wher
     me->count.races++;
     if (rb_is_benign(before->address))
         return;
-    const uint64_t hash = pair_hash(top_frame(where), top_frame(before->where));
-    if (pairs[(uint32_t)hash & (KNOWN_PAIRS - 1)] == hash || !new_pair(hash))
+    const uint64_t places = pair_hash(top_frame(where), top_frame(before->where));
+    if (__atomic_load_n(&pairs[(uint32_t)places & (KNOWN_PAIRS - 1)], __ATOMIC_RELAXED) == places)
         return;
     // `x++` against `x++` is three pairs of places: one is enough of the same two threads on the same word.
     const uint64_t threads = pair_hash(rb_where_thread(where) + 1, rb_where_thread(before->where) + 1);
-    if (!new_pair(pair_hash(before->address >> 3, threads)))
+    if (!is_new(places, pair_hash(before->address >> 3, threads)))
         return;
     struct rb_found *f = rb_arena_alloc(&rb_process.arena, sizeof(*f));
     if (!f)

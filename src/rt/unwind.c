@@ -19,6 +19,10 @@
 struct rb_unwind_slot rb_unwind_slots[1u << RB_UNWIND_SLOTS_LOG2];
 uint64_t rb_unwind_generation_now;
 
+// Where there is no such function (tests of this file), both are 0.
+extern const char __start_rb_thread_base[] __attribute__((weak)),
+    __stop_rb_thread_base[] __attribute__((weak));
+
 // A loaded object's program headers.
 struct image {
     const ElfW(Phdr) * headers;
@@ -106,6 +110,8 @@ static uint64_t ask(uintptr_t pc)
     struct image image;
     uintptr_t address;
 
+    if (pc > (uintptr_t)__start_rb_thread_base && pc <= (uintptr_t)__stop_rb_thread_base)
+        return RB_RULE_NOWHERE;
     if (!find_image(pc, &image, &code))
         return RB_RULE_NOWHERE;
     if (!find_header(&image, &header))

@@ -17,6 +17,9 @@
 
 #define RB_UNWIND_SLOTS_LOG2 16
 
+// The section of the runtime's function from which a thread's own is called. Stacks end before it.
+#define RB_THREAD_BASE "rb_thread_base"
+
 // A frame as its callee's return leaves it. `pc` is a return address, below 2^47: the instruction that is
 // running is at pc - 1. A frame that was interrupted by a signal, not left by a call, gets the address of its
 // next instruction plus one, so that this holds for it too.
