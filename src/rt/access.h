@@ -21,8 +21,9 @@ RB_INLINE void rb_access(const volatile void *address, size_t size, unsigned how
 RB_HIDDEN void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsigned how,
                                 uintptr_t pc);
 
-// A block that is given back, from inside the guard: a write to all of it, of which only the beginning is kept. A
-// large block would push everything else out of the history; a later use is caught if it is in the beginning.
+// A block that is given back, from inside the guard: a write to all of it, of which only the beginning is
+// kept. A large block would push everything else out of the history; a later use is caught if it is in the
+// beginning.
 RB_HIDDEN void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc);
 
 // ---- sampling.c: which accesses are taken --------------------------------------------------------------
@@ -36,8 +37,11 @@ RB_HIDDEN void rb_sampling_start(struct rb_self *me);
 RB_HIDDEN void rb_sampling_settle(struct rb_self *me); // counts what was passed over so far
 RB_HIDDEN void rb_sampling_end(struct rb_self *me);    // the same, for the last time, on the thread itself
 RB_HIDDEN void rb_sampling_free(struct rb_self *me);   // gives back what a thread still has
-RB_HIDDEN void rb_sampling_spawn(struct rb_self *me); // it is about to make a thread
+RB_HIDDEN void rb_sampling_spawn(struct rb_self *me);  // it is about to make a thread
+// If rb_process.by_cost: what an access took, and what a synchronisation operation did. The latter is also
+// called now and then with 0, when many have come by that took too little to be timed.
 RB_HIDDEN void rb_sampling_cost(struct rb_self *me, uint64_t ticks);
+RB_HIDDEN void rb_sampling_synced(struct rb_self *me, uint64_t ticks);
 RB_HIDDEN enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc);
 // Function entry and exit, if the sampler (or the recorder) wants to know.
 extern RB_HIDDEN bool rb_functions_wanted;

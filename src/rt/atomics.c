@@ -124,7 +124,7 @@ static RB_NOINLINE void fence(int order)
         __atomic_store_n(&rb_fences_on, true, __ATOMIC_RELEASE);
         rb_lost_edge(me);
     }
-    if (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, 0)) {
+    if (rb_resting() || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, 0))) {
         rb_leave(me);
         return;
     }
@@ -148,7 +148,7 @@ RB_EXPORT void __tsan_atomic_thread_fence(int order);
 RB_EXPORT void __tsan_atomic_thread_fence(int order)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (plain_order(order) != __ATOMIC_RELAXED)
+    if (plain_order(order) != __ATOMIC_RELAXED && !rb_resting())
         fence(plain_order(order));
 }
 
@@ -173,7 +173,7 @@ static inline a128 raw_cas128(volatile a128 *a, a128 expected, a128 value)
 struct step {
     struct rb_self *me;
     struct rb_object *object;
-    bool passed_over; // between windows (sampling_rpt.c)
+    bool passed_over; // between windows (sampling_rpt.c), or because all rests
     bool acquired;    // already
     bool heard;       // nothing to acquire
     bool covered;     // nothing to release
@@ -185,7 +185,9 @@ static RB_NOINLINE struct step step_begin(const volatile void *a, bool make)
 
     if (!s.me)
         return s;
-    s.passed_over = RB_UNLIKELY(rb_process.windows) && !s.me->ignore_sync && !rb_sampling_sync(s.me, 0);
+    s.passed_over = !s.me->ignore_sync &&
+                    (rb_resting() || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(s.me, 0)));
+    rb_sync_begin(s.me);
     if (!s.me->ignore_sync && !s.passed_over)
         s.object = make ? rb_object_get(s.me, (uintptr_t)a) : rb_object_find(s.me, (uintptr_t)a);
     return s;
@@ -197,6 +199,7 @@ static RB_NOINLINE void step_end(struct step s)
         return;
     if (s.object)
         rb_object_unlock(s.object);
+    rb_sync_end(s.me);
     rb_races_report(s.me);
     rb_leave(s.me);
 }
@@ -238,6 +241,7 @@ RB_INLINE bool quick_end(const struct rb_known *k, const volatile void *a, bool 
     me->count.acquires_skipped += gets && still;
     me->count.releases += gives;
     me->count.releases_skipped += gives;
+    rb_known_count(me, me->count.acquires + me->count.releases);
     rb_leave(me);
     return still;
 }
@@ -254,6 +258,17 @@ static RB_NOINLINE void hear(const volatile void *a)
         rb_known_write(me, rb_known_of(me, (uintptr_t)a), o, true, false);
         rb_object_unlock(o);
     }
+    rb_leave(me);
+}
+
+// A read-modify-write that was passed over may have read what somebody released after that had ended.
+static RB_NOINLINE void missed(int order)
+{
+    struct rb_self *me = order != __ATOMIC_RELAXED || rb_fences_on ? rb_enter() : NULL;
+
+    if (!me)
+        return;
+    rb_lost_edge(me);
     rb_leave(me);
 }
 
@@ -280,6 +295,15 @@ static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int
         rb_object_changes(s->object);
 }
 
+// Its cost is told apart.
+static void step_access(struct rb_self *me, const volatile void *a, size_t size, enum rb_how how,
+                        uintptr_t pc)
+{
+    rb_sync_end(me);
+    rb_access_inside(me, (uintptr_t)a, size, RB_HOW_ATOMIC | how, pc);
+    rb_sync_begin(me);
+}
+
 // Acquire, the access, release, as the order says.
 static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t size, bool wrote, int order,
                                    uintptr_t pc)
@@ -289,12 +313,13 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
     if (!s.me)
         return;
     // The operation may have read what somebody released in a window that began after we had looked.
-    if (RB_UNLIKELY(s.passed_over) && (gets || rb_fences_on) && !rb_sampling_quiet())
+    if (RB_UNLIKELY(s.passed_over) && (gets || rb_fences_on) &&
+        (rb_process.windows ? !rb_sampling_quiet() : !rb_resting()))
         rb_lost_edge(s.me);
     if (s.object && gets && !s.acquired)
         rb_sync_acquire(s.me, &s.object->main);
     if (--rb_skip < 0)
-        rb_access_inside(s.me, (uintptr_t)a, size, RB_HOW_ATOMIC | (wrote ? RB_HOW_WRITE : RB_HOW_READ), pc);
+        step_access(s.me, a, size, wrote ? RB_HOW_WRITE : RB_HOW_READ, pc);
     if (!s.object)
         return;
     if (gives && !s.covered) {
@@ -336,7 +361,7 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
     if (!s.me)
         return;
     if (--rb_skip < 0)
-        rb_access_inside(s.me, (uintptr_t)a, size, RB_HOW_ATOMIC | RB_HOW_WRITE, pc);
+        step_access(s.me, a, size, RB_HOW_WRITE, pc);
     if (!s.object)
         return;
     if (releases(order)) {
@@ -367,7 +392,7 @@ static inline bool fenced(void)
 // Relaxed is 0, so several orders together are relaxed if all are.
 static inline bool orders_nothing(int order)
 {
-    return (order == __ATOMIC_RELAXED && !fenced()) || rb_process.idle;
+    return order == __ATOMIC_RELAXED && !fenced();
 }
 
 // ---- the operations ------------------------------------------------------------------------------------
@@ -377,6 +402,8 @@ static inline bool orders_nothing(int order)
     RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order)     \
     {                                                                                      \
         a##bits value = RAW_LOAD(a);                                                       \
+        if (rb_resting())                                                                  \
+            return value;                                                                  \
         order = plain_order(order);                                                        \
         if (orders_nothing(order)) {                                                       \
             rb_access(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                                \
@@ -403,21 +430,25 @@ static inline bool orders_nothing(int order)
     RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order)  \
     {                                                                                          \
         order = plain_order(order);                                                            \
-        if (orders_nothing(order) || (!releases(order) && !fenced())) {                        \
+        if (rb_resting()) {                                                                    \
+            RAW_STORE(a, value, order);                                                        \
+            return;                                                                            \
+        }                                                                                      \
+        if (!releases(order) && !fenced()) {                                                   \
             rb_access(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                     \
-            RAW_STORE(a, value);                                                               \
+            RAW_STORE(a, value, order);                                                        \
             return;                                                                            \
         }                                                                                      \
         const struct rb_known *k = releases(order) ? quick_begin(a, false, true) : NULL;       \
         if (k) {                                                                               \
-            RAW_STORE(a, value);                                                               \
+            RAW_STORE(a, value, order);                                                        \
             rb_skip--;                                                                         \
             quick_end(k, a, false, true);                                                      \
             return;                                                                            \
         }                                                                                      \
         struct step s = step_begin(a, true);                                                   \
         step_store(s, a, sizeof(*a), order, RB_PC);                                            \
-        RAW_STORE(a, value);                                                                   \
+        RAW_STORE(a, value, order);                                                            \
         step_end(s);                                                                           \
     }
 
@@ -427,6 +458,12 @@ static inline bool orders_nothing(int order)
     {                                                                                              \
         a##bits old;                                                                               \
         order = plain_order(order);                                                                \
+        if (rb_resting()) {                                                                        \
+            RAW(old, a, value);                                                                    \
+            if (RB_UNLIKELY(!rb_resting()))                                                        \
+                missed(order);                                                                     \
+            return old;                                                                            \
+        }                                                                                          \
         if (orders_nothing(order)) {                                                               \
             rb_access(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                         \
             RAW(old, a, value);                                                                    \
@@ -457,6 +494,12 @@ static inline bool orders_nothing(int order)
         const a##bits wanted = *expected;                                                                    \
         order = plain_order(order);                                                                          \
         failed = plain_order(failed);                                                                        \
+        if (rb_resting()) {                                                                                  \
+            *expected = RAW_CAS(a, wanted, value);                                                           \
+            if (RB_UNLIKELY(!rb_resting()))                                                                  \
+                missed(order | failed);                                                                      \
+            return *expected == wanted;                                                                      \
+        }                                                                                                    \
         const bool quiet = orders_nothing(order | failed);                                                   \
         struct step s = {NULL, NULL, false, false, false, false};                                            \
         const struct rb_known *k = quiet ? NULL : quick_begin(a, acquires(order) || acquires(failed), true); \
@@ -506,8 +549,10 @@ static inline bool orders_nothing(int order)
         return expected;                                                                                     \
     }
 
-#define RB_RAW_LOAD(a)           __atomic_load_n(a, __ATOMIC_SEQ_CST)
-#define RB_RAW_STORE(a, v)       __atomic_store_n(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_LOAD(a) __atomic_load_n(a, __ATOMIC_SEQ_CST)
+#define RB_RAW_STORE(a, v, order)                                          \
+    ((order) < __ATOMIC_ACQ_REL ? __atomic_store_n(a, v, __ATOMIC_RELEASE) \
+                                : __atomic_store_n(a, v, __ATOMIC_SEQ_CST))
 #define RB_RAW_exchange(o, a, v) o = __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)
 #define RB_RAW_add(o, a, v)      o = __atomic_fetch_add(a, v, __ATOMIC_SEQ_CST)
 #define RB_RAW_sub(o, a, v)      o = __atomic_fetch_sub(a, v, __ATOMIC_SEQ_CST)
@@ -564,4 +609,5 @@ static inline void store128(volatile a128 *a, a128 value)
 
     RB_CHANGE128(old, a, value);
 }
-RB_STORE_OF(128, store128)
+#define RB_STORE128(a, v, order) store128(a, v)
+RB_STORE_OF(128, RB_STORE128)

@@ -11,10 +11,16 @@
 #include "rt/race.h"
 #include "rt/record.h"
 
-// Blocks by address, direct mapped: a new one takes the place of whatever was there.
+// Blocks by address, direct mapped: a new one takes the place of whatever was there. None with sampler=none,
+// which has nothing to report.
 static struct rb_block *blocks;
 static uint64_t block_mask;
-static rb_spin lock;
+
+#define LOCKS 64u
+static struct {
+    rb_spin lock;
+    char apart[60];
+} locks[LOCKS]; // of every LOCKS-th place
 
 int rb_heap_init(size_t bytes)
 {
@@ -35,12 +41,18 @@ int rb_heap_init(size_t bytes)
 
 void rb_heap_reset_after_fork(void)
 {
-    lock = 0; // what the parent allocated is still there, and so is where
+    for (unsigned i = 0; i < LOCKS; i++) // what the parent allocated is still there, and so is where
+        locks[i].lock = 0;
 }
 
-static struct rb_block *place_of(uintptr_t address)
+// Where the block is kept, or would be; locked.
+static struct rb_block *get_place(uintptr_t address, rb_spin **lock)
 {
-    return &blocks[(address * 0x9e3779b97f4a7c15u) >> 24 & block_mask];
+    const uint64_t place = (address * 0x9e3779b97f4a7c15u) >> 24 & block_mask;
+
+    *lock = &locks[place % LOCKS].lock;
+    rb_spin_lock(*lock);
+    return &blocks[place];
 }
 
 void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
@@ -51,15 +63,27 @@ void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
 
 static void block_new(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
 {
-    // A stack for each block would cost more than the block: those that sampling pays for have one.
-    const bool known = rb_process.take_all || rb_skip < 64;
-    const rb_stack stack = known ? rb_stack_here(&me->walk, pc, rb_process.stack_depth) : 0;
+    rb_spin *lock;
 
     if (!blocks)
         return;
-    rb_spin_lock(&lock);
-    *place_of(address) = (struct rb_block){address, size, stack, known ? me->id : RB_NO_THREAD};
-    rb_spin_unlock(&lock);
+    // A stack for each block would cost more than the block: those that sampling pays for have one.
+    const bool known = rb_process.take_all || rb_skip < 64;
+    const rb_stack stack = known ? rb_stack_here(&me->walk, pc, rb_process.stack_depth) : 0;
+    *get_place(address, &lock) = (struct rb_block){address, size, stack, known ? me->id : RB_NO_THREAD};
+    rb_spin_unlock(lock);
+}
+
+static void block_gone(uintptr_t address)
+{
+    rb_spin *lock;
+
+    if (!blocks)
+        return;
+    struct rb_block *b = get_place(address, &lock);
+    if (b->address == address)
+        b->address = 0;
+    rb_spin_unlock(lock);
 }
 
 bool rb_heap_block(uintptr_t address, struct rb_block *block)
@@ -96,7 +120,9 @@ static void *allocated(void *block, size_t size, uintptr_t pc)
     struct rb_self *me = block ? rb_enter() : NULL;
 
     if (me) {
-        rb_memory_new(me, (uintptr_t)block, RB_REAL(malloc_usable_size)(block)); // as much as free will write
+        if (!rb_resting())
+            rb_memory_new(me, (uintptr_t)block,
+                          RB_REAL(malloc_usable_size)(block)); // as much as free will write
         block_new(me, (uintptr_t)block, size, pc);
         rb_leave(me);
         if (RB_UNLIKELY(rb_heap_told_new != NULL))
@@ -115,18 +141,14 @@ static void freeing(void *block, uintptr_t pc)
         rb_heap_told_gone(block);
     struct rb_self *me = block ? rb_enter() : NULL;
     if (me) {
-        const size_t size = RB_REAL(malloc_usable_size)(block);
-        if (--rb_skip < 0)
-            rb_access_freed(me, (uintptr_t)block, size, pc);
-        rb_objects_forget(me, (uintptr_t)block, size);
-        rb_record_freed(me, (uintptr_t)block);
-        if (blocks) {
-            rb_spin_lock(&lock);
-            struct rb_block *b = place_of((uintptr_t)block);
-            if (b->address == (uintptr_t)block)
-                b->address = 0;
-            rb_spin_unlock(&lock);
+        if (!rb_resting()) {
+            const size_t size = RB_REAL(malloc_usable_size)(block);
+            if (--rb_skip < 0)
+                rb_access_freed(me, (uintptr_t)block, size, pc);
+            rb_objects_forget(me, (uintptr_t)block, size);
+            rb_record_freed(me, (uintptr_t)block);
         }
+        block_gone((uintptr_t)block);
         rb_races_report(me);
         rb_leave(me);
     }

@@ -126,8 +126,9 @@ static bool set_up(void)
     rb_arena_init(&rb_process.kept, (size_t)64 << 20);
     rb_footprint_arena(&rb_sampling_process.arena);
     return rb_history_init(memory / 2) == 0 && rb_stack_init(memory / 8) == 0 &&
-           rb_heap_init(memory / 16) == 0 && rb_objects_init() == 0 && rb_threads_init() == 0 &&
-           rb_races_init() == 0 && rb_sites_init(memory) == 0 && rb_sampling_init(&sampler, seed()) == 0;
+           (sampler.ops == &rb_sample_none || rb_heap_init(memory / 16) == 0) && rb_objects_init() == 0 &&
+           rb_threads_init() == 0 && rb_races_init() == 0 && rb_sites_init(memory) == 0 &&
+           rb_sampling_init(&sampler, seed()) == 0;
 }
 
 void rb_init(char *const *environment)
@@ -146,10 +147,12 @@ void rb_init(char *const *environment)
         rb_watch_fork();
         rb_fences_on = rb_process.take_all;
         if (rb_options.watch)
-            say(NULL, "watch=1: this version has no hardware breakpoints for sampled accesses; going on without");
+            say(NULL,
+                "watch=1: this version has no hardware breakpoints for sampled accesses; going on without");
         if (rb_options.record[0])
             rb_record_start(rb_options.record);
-        rb_process.idle = sampler.ops == &rb_sample_none && !rb_options.record[0];
+        if (sampler.ops == &rb_sample_none)
+            rb_process.rests = !rb_options.record[0];
         rb_process.quick = rb_process.ops->knows && !rb_process.windows && !rb_options.record[0];
         rb_self_make();
     } else {
@@ -201,7 +204,8 @@ int rb_finish(int status)
 {
     struct rb_self *me = rb_self_tls;
 
-    if (!started || (!rb_process.on && !rb_process.races) || process != (pid_t)syscall(SYS_getpid) || __atomic_exchange_n(&finished, true, __ATOMIC_RELAXED))
+    if (!started || (!rb_process.on && !rb_process.races) || process != (pid_t)syscall(SYS_getpid) ||
+        __atomic_exchange_n(&finished, true, __ATOMIC_RELAXED))
         return status;
     if (me && !me->busy) {
         me->busy = 1;

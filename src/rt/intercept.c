@@ -56,14 +56,15 @@ static bool worth_a_look(const volatile void *object)
     RB_INTERCEPT(ret, name, params)                           \
     {                                                         \
         ret r = RB_REAL(name) args;                           \
-        if (done)                                             \
+        if (!rb_resting() && (done))                          \
             RB_BESIDE(touch, after);                          \
         return r;                                             \
     }
 #define RB_GIVES(ret, name, params, args, touch, before) \
     RB_INTERCEPT(ret, name, params)                      \
     {                                                    \
-        RB_BESIDE(touch, before);                        \
+        if (!rb_resting())                               \
+            RB_BESIDE(touch, before);                    \
         return RB_REAL(name) args;                       \
     }
 #define RB_LOCKS(name, params, args, object, done, after)                           \

@@ -14,6 +14,7 @@
 #ifndef RB_RT_KNOWN_H
 #define RB_RT_KNOWN_H
 
+#include "rt/access.h"
 #include "rt/objects.h"
 
 RB_INLINE struct rb_known *rb_known_of(struct rb_self *me, uintptr_t address)
@@ -48,6 +49,13 @@ RB_INLINE void rb_known_write(struct rb_self *me, struct rb_known *k, struct rb_
     }
 }
 
+// What costs too little to be timed is counted, for samplers that go by cost.
+RB_INLINE void rb_known_count(struct rb_self *me, uint64_t so_far)
+{
+    if (RB_UNLIKELY(so_far % 1024 == 0 && rb_process.by_cost))
+        rb_sampling_synced(me, 0);
+}
+
 // Locks and unlocks with nothing to hear and nothing to say. False: sync.c has to do it.
 
 RB_INLINE bool rb_known_lock(struct rb_self *me, uintptr_t object)
@@ -58,6 +66,7 @@ RB_INLINE bool rb_known_lock(struct rb_self *me, uintptr_t object)
         return false;
     me->count.acquires++;
     me->count.acquires_skipped++;
+    rb_known_count(me, me->count.acquires);
     k->held = __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
     return true;
 }
@@ -87,7 +96,7 @@ RB_INLINE bool rb_quick(bool (*does)(struct rb_self *me, uintptr_t object), uint
 {
     struct rb_self *me = rb_self_tls;
 
-    if (rb_process.idle)
+    if (rb_resting())
         return true;
     if (RB_UNLIKELY(!me || me->busy))
         return false;

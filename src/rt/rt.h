@@ -70,6 +70,7 @@ struct rb_self {
     uint32_t id; // 0 is the main thread, unique while 2^24 are enough
     uint32_t os_id;
     struct rb_walk walk;
+    uint64_t sync_began;             // sync.h: when the operation at hand did; 0: nobody asks
     struct rb_sync ended;            // released when the thread ends, acquired by who joins
     struct rb_sync begun;            // released by the creator, acquired at the start
     struct rb_fences *fences;        // fences.c, once it used one
@@ -107,7 +108,7 @@ struct rb_process {
     bool take_all;     // sampler=all
     bool whole_ranges; // a range is looked at whole, not in a piece
     bool by_cost;      // rb_sampling_cost wants to know what accesses take
-    bool idle;         // no access is ever taken (sampler=none): then order is nobody's business
+    bool rests;        // no access is taken, so order is nobody's business: rb_resting
     bool quick;        // threads may rely on what they remember of objects (known.h)
     bool windows;      // synchronisation may be passed over: rb_sampling_sync says when
     uint64_t lost_edges;
@@ -148,6 +149,14 @@ RB_INLINE void rb_leave(struct rb_self *me)
     me->busy = 0;
     if (RB_UNLIKELY(me->deferred))
         rb_deliver_deferred(me);
+}
+
+// Always with sampler=none; now and then where following synchronisation costs too much
+// (sampling_adaptive.c). A hook asks after the program's operation if that may learn something, before it if
+// it may not; docs/runtime.md, section 3, has why that is enough.
+RB_INLINE bool rb_resting(void)
+{
+    return __atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE);
 }
 
 // See "edges" above.

@@ -62,10 +62,10 @@ static const struct rb_policy policy_random = {.ops = &rb_sample_random,
                                                .next = next_random};
 
 // Every sampler that a running program can have.
-static const struct rb_policy *const policies[] = {&policy_all,         &policy_none,     &policy_random,
-                                                   &rb_policy_literace, &rb_policy_tl_fx, &rb_policy_g_ad,
-                                                   &rb_policy_g_fx,     &rb_policy_rnd10, &rb_policy_rnd25,
-                                                   &rb_policy_ucp,      &rb_policy_pacer, &rb_policy_rpt,
+static const struct rb_policy *const policies[] = {&policy_all,         &policy_none,       &policy_random,
+                                                   &rb_policy_literace, &rb_policy_tl_fx,   &rb_policy_g_ad,
+                                                   &rb_policy_g_fx,     &rb_policy_rnd10,   &rb_policy_rnd25,
+                                                   &rb_policy_ucp,      &rb_policy_pacer,   &rb_policy_rpt,
                                                    &rb_policy_static,   &rb_policy_adaptive};
 
 // ---- the books -----------------------------------------------------------------------------------------
@@ -131,6 +131,11 @@ void rb_sampling_spawn(struct rb_self *me)
 void rb_sampling_cost(struct rb_self *me, uint64_t ticks)
 {
     rb_sampling_process.policy->cost(me, ticks);
+}
+
+void rb_sampling_synced(struct rb_self *me, uint64_t ticks)
+{
+    rb_sampling_process.policy->synced(me, ticks);
 }
 
 bool rb_sampling_sync(struct rb_self *me, int locks)

@@ -35,10 +35,13 @@ struct rb_policy {
     void (*spawn)(struct rb_self *me);
     // Policies that go by cost: the last access took so many ticks of the clock, from question to answer.
     void (*cost)(struct rb_self *me, uint64_t ticks);
+    // The same of a synchronisation operation, and 0 for many that were not timed.
+    void (*synced)(struct rb_self *me, uint64_t ticks);
 };
 
 extern RB_HIDDEN const struct rb_policy rb_policy_literace, rb_policy_tl_fx, rb_policy_g_ad, rb_policy_g_fx,
-    rb_policy_rnd10, rb_policy_rnd25, rb_policy_ucp, rb_policy_pacer, rb_policy_rpt, rb_policy_static, rb_policy_adaptive;
+    rb_policy_rnd10, rb_policy_rnd25, rb_policy_ucp, rb_policy_pacer, rb_policy_rpt, rb_policy_static,
+    rb_policy_adaptive;
 
 // The process's part. Written at start; `alive` and `most_alive` by threads that come and go.
 struct rb_sampling_process {
@@ -53,10 +56,12 @@ extern RB_HIDDEN struct rb_sampling_process rb_sampling_process;
 
 // What the adaptive policy can say of a run.
 struct rb_adaptive_summary {
+    uint64_t episodes;            // in which synchronisation was followed
     uint64_t windows, in_windows; // accesses taken in them
     uint64_t accesses;            // that the program made, estimated from those counted; 0: not known
     uint64_t window_ppb;          // share of them that windows looked at, in billionths
     uint64_t cost_ppm;            // measured, of what the program itself used, in millionths
+    uint64_t sync_ppm;            // of that, synchronisation
 };
 RB_HIDDEN void rb_adaptive_summary(struct rb_adaptive_summary *a);
 

@@ -8,9 +8,12 @@
 // for windows in which every access is taken, for races of hot code with hot code and for what can be said
 // about those that were not found.
 //
+// Where following synchronisation alone costs more than the budget, it is followed in episodes; between them
+// everything rests as with sampler=none, until enough has been earned for the next one.
+//
 // Both accounts are in ticks of the clock. The ticker adds budget= of what the program itself has used;
-// threads take off what their accesses cost, as measured. Below zero nothing is taken but the first calls of
-// a site.
+// threads take off what their accesses and their synchronisation cost, as measured. Below zero nothing is
+// taken but the first calls of a site.
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,35 +21,38 @@
 #include "rt/access.h"
 #include "rt/arch.h"
 #include "rt/init.h"
+#include "rt/record.h"
 #include "rt/sampling.h"
 #include "rt/sites.h"
 #include "rt/ticker.h"
 
-#define FIRST        16u // calls of a site that are taken when it is met, at least
-#define ALWAYS       4u  // of them whatever the allowance
-#define BURST        6u  // when it has been woken, at least
-#define MOST_BURST   4096u
-#define OTHERS       8u   // bursts prolonged because another thread came by
-#define EAGER        256u // accesses of a thread at places that cannot sleep that are all taken
-#define MOST_GAP     62u
-#define CLOSE_GAP    15u    // while a window closes
-#define ODD_TICKS    20000u // between two questions at places that cannot sleep, on average
-#define ODD_SLACK    (64u * ODD_TICKS)
-#define COUNT_GAP    31u            // while counting; what is left of it afterwards hides first calls
-#define COUNTED      16384u         // accesses that are counted before a window
-#define LEAST        (4u * COUNTED) // accesses that must have been counted before anything is said of all
-#define CALL_TICKS   60u            // of a call that the clock does not see
-#define BATCH        20000u         // ticks a thread spends before it tells
-#define LONGEST      200000u        // ticks of an access: what is longer was not on a core
-#define TURN         10000000u      // nanoseconds
-#define SHORT_TURN   1000000u
-#define IDLE_TURN    100000000u
-#define WINDOW_AGE   20000000u
-#define WAKES        256u      // sites that are woken at once
-#define WINDOW_SHARE 4         // of what is earned, one part in so many is for windows
-#define START_NS     10000000u // what it may spend before it has earned anything
-#define WARM_NS      5e7 // of the program itself, before the first window: until then bursts see everything new
-#define GATED_NS     4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
+#define FIRST         16u // calls of a site that are taken when it is met, at least
+#define ALWAYS        4u  // of them whatever the allowance
+#define BURST         6u  // when it has been woken, at least
+#define MOST_BURST    4096u
+#define OTHERS        8u   // bursts prolonged because another thread came by
+#define EAGER         256u // accesses of a thread at places that cannot sleep that are all taken
+#define MOST_GAP      62u
+#define CLOSE_GAP     15u    // while a window closes
+#define ODD_TICKS     20000u // between two questions at places that cannot sleep, on average
+#define ODD_SLACK     (64u * ODD_TICKS)
+#define COUNT_GAP     31u            // while counting; what is left of it afterwards hides first calls
+#define COUNTED       16384u         // accesses that are counted before a window
+#define LEAST         (4u * COUNTED) // accesses that must have been counted before anything is said of all
+#define CALL_TICKS    60u            // of a call that the clock does not see
+#define SYNC_TICKS    20u            // of a synchronisation operation that is not timed, or beside what is
+#define BATCH         20000u         // ticks a thread spends before it tells
+#define LONGEST       200000u        // ticks of an access: what is longer was not on a core
+#define TURN          10000000u      // nanoseconds
+#define SHORT_TURN    1000000u
+#define IDLE_TURN     100000000u
+#define WINDOW_AGE    20000000u
+#define WAKES         256u      // sites that are woken at once
+#define EPISODE_SHARE 4         // of what an account may hold, one part in so many is enough for an episode
+#define WINDOW_SHARE  4         // of what is earned, one part in so many is for windows
+#define START_NS      10000000u // what it may spend before it has earned anything
+#define WARM_NS       5e7 // of the program itself, before the first window: until then bursts see everything new
+#define GATED_NS      4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
 
 // QUIET: bursts only. COUNTING, then OPEN: every site is awake. CLOSING: first calls only, until the ticker
 // has put them to sleep.
@@ -60,11 +66,13 @@ static struct {
     int64_t left;      // of the window: accesses while counting, ticks while open
     uint64_t counted;  // accesses of the window
     uint32_t mode;
-    uint32_t burst; // calls that a site gets when it is woken
-    bool warm;      // the start is over
-    int64_t lavish; // half of what was given to begin with
+    uint32_t burst;  // calls that a site gets when it is woken
+    bool warm;       // the start is over
+    int64_t lavish;  // half of what was given to begin with
+    uint64_t synced; // ticks, of those spent, on synchronisation
+    bool taking;     // accesses; never while all rests
 } now __attribute__((aligned(64)));
-static bool threaded;
+static bool threaded; // there has been a second thread; until then all rests
 
 // Written by the ticker, or by whoever ends a window.
 static struct {
@@ -84,6 +92,10 @@ static struct {
     uint64_t flip_ticks;  // the last time all were woken
     uint64_t woken_ticks; // when
     int64_t earned;       // ticks, in the last turn
+    int64_t most;         // ticks that an account may hold
+    uint64_t seen_synced; // at the last turn
+    int64_t synced;       // in the last turn
+    uint64_t episodes;
     uint32_t idle_turns, lonely_turns;
     struct rb_rng rng;
 } book;
@@ -233,6 +245,37 @@ static void close_window(void)
     __atomic_store_n(&now.mode, QUIET, __ATOMIC_RELEASE);
 }
 
+// ---- episodes ------------------------------------------------------------------------------------------
+
+// In this order: whoever reads the new generation, or takes an access, has synchronisation followed from then
+// on (docs/runtime.md, section 3).
+static void end_rest(void)
+{
+    __atomic_store_n(&rb_process.rests, false, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&rb_process.generation, 1, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&now.taking, true, __ATOMIC_RELEASE);
+    book.episodes++;
+}
+
+static void begin_rest(void)
+{
+    __atomic_store_n(&now.taking, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&rb_process.rests, true, __ATOMIC_RELEASE);
+}
+
+// More was spent than there was, and most of what comes in would go to synchronisation.
+static bool is_exhausted(void)
+{
+    return !is_open() && 2 * book.synced > book.earned && !rb_recording;
+}
+
+static bool is_rested(void)
+{
+    const int64_t least = 8 * (int64_t)book.flip_ticks, share = book.most / EPISODE_SHARE;
+
+    return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > (least > share ? least : share);
+}
+
 // ---- the ticker ----------------------------------------------------------------------------------------
 
 // What the program used since the last turn, and the allowance that comes of it. False: it did next to
@@ -259,7 +302,11 @@ static bool earn(void)
     const int64_t cost = (int64_t)((double)turns_ns * book.ticks_a_ns);
     book.turn_ns = ticker;
     book.ticker_ns += turns_ns;
+    const uint64_t synced = __atomic_load_n(&now.synced, __ATOMIC_RELAXED);
     const int64_t most = (int64_t)(share * 1e9 * book.ticks_a_ns) + (int64_t)(START_NS * book.ticks_a_ns);
+    book.most = most;
+    book.synced = (int64_t)(synced - book.seen_synced);
+    book.seen_synced = synced;
     book.earned = (int64_t)(own_ns * share * book.ticks_a_ns) - cost;
     const int64_t saved = book.earned / WINDOW_SHARE;
     if (__atomic_add_fetch(&now.saved, saved, __ATOMIC_RELAXED) > most)
@@ -324,6 +371,18 @@ static uint64_t turn(void)
     if (!busy)
         return ++book.idle_turns > 10 ? IDLE_TURN : TURN;
     book.idle_turns = 0;
+    if (rb_resting()) {
+        if (!is_rested())
+            return TURN;
+        end_rest();
+        wake_all(give_burst);
+        return SHORT_TURN;
+    }
+    if (is_exhausted()) {
+        begin_rest();
+        rb_sites_flip_all(NULL, RB_SITE_ASLEEP);
+        return TURN;
+    }
     const int64_t window = (int64_t)(1e6 * book.ticks_a_ns) + 4 * (int64_t)book.flip_ticks;
     if (now.warm && __atomic_load_n(&now.saved, __ATOMIC_RELAXED) > 2 * window) {
         open_window();
@@ -333,7 +392,7 @@ static uint64_t turn(void)
         wake_some();
     else
         size_bursts();
-    return TURN;
+    return book.synced > book.earned ? SHORT_TURN : TURN; // soon exhausted
 }
 
 // ---- the policy ----------------------------------------------------------------------------------------
@@ -348,6 +407,8 @@ static int init(void)
     book.started_ticks = rb_arch_ticks();
     book.ticks_a_ns = 2.5; // until the first turn knows better
     now.burst = FIRST;
+    now.taking = rb_options.record[0] != '\0'; // a trace has all synchronisation
+    rb_process.rests = !now.taking;
     rb_ticker_reset_after_fork();
     return 0;
 }
@@ -355,6 +416,8 @@ static int init(void)
 static void have_threads(void)
 {
     if (!__atomic_exchange_n(&threaded, true, __ATOMIC_ACQ_REL)) {
+        if (rb_resting())
+            end_rest();
         const uint64_t ns = read_ns(CLOCK_MONOTONIC) - book.started_ns;
         if (ns > 1000000)
             book.ticks_a_ns = (double)(rb_arch_ticks() - book.started_ticks) / (double)ns;
@@ -372,7 +435,7 @@ static void spawn(struct rb_self *me)
     have_threads();
     rb_sampling_passed(me);
     rb_sampling_grant(me, 0);
-    if (rb_arch_ticks() - book.woken_ticks > 5000000 * (uint64_t)book.ticks_a_ns &&
+    if (!rb_resting() && rb_arch_ticks() - book.woken_ticks > 5000000 * (uint64_t)book.ticks_a_ns &&
         __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > 8 * (int64_t)book.flip_ticks)
         wake_all(give_burst);
 }
@@ -408,6 +471,10 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
 {
     const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
 
+    if (RB_UNLIKELY(!__atomic_load_n(&now.taking, __ATOMIC_ACQUIRE))) {
+        *gap = rb_site_sleep(me, rb_site_at(me, pc)) ? 0 : COUNT_GAP;
+        return RB_PASS;
+    }
     if (RB_UNLIKELY(mode == COUNTING))
         return count(passed, gap);
     *gap = 0;
@@ -446,9 +513,25 @@ static void cost(struct rb_self *me, uint64_t ticks)
         end_window(OPEN);
 }
 
+static void synced(struct rb_self *me, uint64_t ticks)
+{
+    struct rb_sampling *s = &me->sampling;
+    const uint64_t operations = me->count.acquires + me->count.releases;
+
+    s->sync_ticks += (ticks < LONGEST ? ticks : LONGEST) + SYNC_TICKS * (operations - s->synced);
+    s->synced = operations;
+    if (RB_LIKELY(s->sync_ticks < BATCH))
+        return;
+    const uint64_t spent = s->sync_ticks;
+    s->sync_ticks = 0;
+    __atomic_fetch_add(&now.spent, spent, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&now.synced, spent, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&now.allowance, (int64_t)spent, __ATOMIC_RELAXED);
+}
+
 static void end(struct rb_self *me)
 {
-    __atomic_fetch_add(&now.spent, me->sampling.ticks, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&now.spent, me->sampling.ticks + me->sampling.sync_ticks, __ATOMIC_RELAXED);
 }
 
 const struct rb_policy rb_policy_adaptive = {.ops = &rb_sample_adaptive,
@@ -457,7 +540,8 @@ const struct rb_policy rb_policy_adaptive = {.ops = &rb_sample_adaptive,
                                              .end = end,
                                              .next = next,
                                              .spawn = spawn,
-                                             .cost = cost};
+                                             .cost = cost,
+                                             .synced = synced};
 
 void rb_adaptive_summary(struct rb_adaptive_summary *a)
 {
@@ -465,9 +549,15 @@ void rb_adaptive_summary(struct rb_adaptive_summary *a)
     const double cpu = (double)read_ns(CLOCK_PROCESS_CPUTIME_ID);
     const double each = book.counted ? book.counted_ns / (double)book.counted : 0;
 
-    *a = (struct rb_adaptive_summary){.windows = book.windows, .in_windows = book.in_windows};
-    a->cost_ppm =
-        cpu > spent_ns ? (uint64_t)((spent_ns + (double)book.ticker_ns) / (cpu - spent_ns) * 1e6) : 0;
+    const double synced_ns = (double)__atomic_load_n(&now.synced, __ATOMIC_RELAXED) / book.ticks_a_ns;
+
+    *a = (struct rb_adaptive_summary){.episodes = book.episodes,
+                                      .windows = book.windows,
+                                      .in_windows = book.in_windows};
+    if (cpu > spent_ns) {
+        a->cost_ppm = (uint64_t)((spent_ns + (double)book.ticker_ns) / (cpu - spent_ns) * 1e6);
+        a->sync_ppm = (uint64_t)(synced_ns / (cpu - spent_ns) * 1e6);
+    }
     if (each <= 0 || book.counted < LEAST)
         return;
     a->accesses = (uint64_t)(book.own_ns / each);

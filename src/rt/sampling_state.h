@@ -11,6 +11,8 @@ struct rb_sampling {
     uint32_t odd;         // adaptive: accesses so far at places that cannot sleep
     uint32_t window;      // adaptive: the last window seen
     uint64_t ticks;       // adaptive: spent, not yet told the process
+    uint64_t sync_ticks;  // adaptive: the same, on synchronisation
+    uint64_t synced;      // adaptive: operations that are in that
     bool outside;         // regions: are accesses outside any function taken?
     uint32_t left;        // pacer: accesses left of the batch
     uint32_t state;       // rpt: as last seen

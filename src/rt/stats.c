@@ -63,7 +63,10 @@ static bool collect(struct lines *l)
         struct rb_adaptive_summary a;
         rb_adaptive_summary(&a);
         add(l, "budget_ppm", "millionths that sampling may cost (budget=)", (uint64_t)rb_options.budget);
-        add(l, "cost_ppm", "millionths that it cost, as measured, of what the program itself used", a.cost_ppm);
+        add(l, "cost_ppm", "millionths that it cost, as measured, of what the program itself used",
+            a.cost_ppm);
+        add(l, "episodes", "times that synchronisation began to be followed", a.episodes);
+        add(l, "sync_ppm", "millionths that following it cost, of what the program itself used", a.sync_ppm);
         add(l, "whole_windows", "windows in which every site was awake", a.windows);
         add(l, "whole_sampled", "accesses sampled in them", a.in_windows);
         add(l, "accesses_estimated", "accesses of the program, estimated (0: not known)", a.accesses);
@@ -77,7 +80,8 @@ static bool collect(struct lines *l)
     add(l, "reported", "races reported", rb_process.races);
     add(l, "suppressed", "races suppressed", rb_process.suppressed);
     const struct rb_footprint footprint = rb_footprint();
-    add(l, "memory_used", "bytes of memory that the runtime has taken", footprint.resident + rb_stack_bytes());
+    add(l, "memory_used", "bytes of memory that the runtime has taken",
+        footprint.resident + rb_stack_bytes());
     add(l, "memory_mapped", "bytes of address space that it has", footprint.mapped + rb_options.memory / 8);
     add(l, "memory_limit", "bytes it was allowed (memory=), without the amount a thread", rb_options.memory);
     return true;

@@ -62,10 +62,20 @@ void rb_sync_clear(struct rb_self *me, struct rb_sync *s)
     rb_process.ops->sync_clear(&me->engine, s);
 }
 
-// Is the operation, after which `locks` more are held, none of our business?
+// Is the operation, after which `locks` more are held, none of our business? If it is, what it costs is timed
+// until `finish`.
 static inline bool passed_over(struct rb_self *me, int locks)
 {
-    return me->ignore_sync || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, locks));
+    if (me->ignore_sync || rb_resting() || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, locks)))
+        return true;
+    rb_sync_begin(me);
+    return false;
+}
+
+static inline void finish(struct rb_self *me, struct rb_object *o)
+{
+    rb_object_unlock(o);
+    rb_sync_end(me);
 }
 
 // Who holds an object is known only if nothing was missed since: not if the history was forgotten, be it for
@@ -95,7 +105,7 @@ static RB_NOINLINE void lock(struct rb_self *me, uintptr_t object)
     rb_known_write(me, k, o, true, false);
     k->held = __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
     rb_record_sync(me, RB_ACQUIRE, object);
-    rb_object_unlock(o);
+    finish(me, o);
 }
 
 void rb_on_lock(struct rb_self *me, uintptr_t object)
@@ -129,7 +139,7 @@ static RB_NOINLINE void unlock(struct rb_self *me, uintptr_t object)
     if (k->address == object)
         k->held = 0;
     rb_record_sync(me, RB_RELEASE, object);
-    rb_object_unlock(o);
+    finish(me, o);
 }
 
 void rb_on_unlock(struct rb_self *me, uintptr_t object)
@@ -147,7 +157,7 @@ void rb_on_read_lock(struct rb_self *me, uintptr_t object)
     rb_sync_acquire(me, &o->main);
     hold(o, RB_READERS);
     rb_record_sync(me, RB_RD_ACQ, object);
-    rb_object_unlock(o);
+    finish(me, o);
 }
 
 void rb_on_read_unlock(struct rb_self *me, uintptr_t object)
@@ -159,7 +169,7 @@ void rb_on_read_unlock(struct rb_self *me, uintptr_t object)
     rb_sync_release_join(me, &o->readers);
     o->read_locked = true;
     rb_record_sync(me, RB_RD_REL, object);
-    rb_object_unlock(o);
+    finish(me, o);
 }
 
 void rb_on_rw_unlock(struct rb_self *me, uintptr_t object)
@@ -186,7 +196,7 @@ void rb_on_rw_unlock(struct rb_self *me, uintptr_t object)
         o->read_locked = true;
         rb_record_sync(me, o->owner == me->hb.slot ? RB_RELEASE : RB_RD_REL, object);
     }
-    rb_object_unlock(o);
+    finish(me, o);
 }
 
 void rb_on_acquire(struct rb_self *me, uintptr_t object)
@@ -197,7 +207,7 @@ void rb_on_acquire(struct rb_self *me, uintptr_t object)
         return;
     rb_sync_acquire(me, &o->main);
     rb_record_sync(me, RB_WAIT, object);
-    rb_object_unlock(o);
+    finish(me, o);
 }
 
 void rb_on_release(struct rb_self *me, uintptr_t object)
@@ -208,7 +218,7 @@ void rb_on_release(struct rb_self *me, uintptr_t object)
         return;
     rb_sync_release_join(me, &o->main);
     rb_record_sync(me, RB_POST, object);
-    rb_object_unlock(o);
+    finish(me, o);
 }
 
 void rb_on_acquire_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded)
@@ -217,6 +227,7 @@ void rb_on_acquire_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded)
         return;
     rb_sync_acquire(me, s);
     rb_record_sync(me, RB_WAIT, recorded);
+    rb_sync_end(me);
 }
 
 void rb_on_release_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded)
@@ -225,6 +236,7 @@ void rb_on_release_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded)
         return;
     rb_sync_release_join(me, s);
     rb_record_sync(me, RB_POST, recorded);
+    rb_sync_end(me);
 }
 
 void rb_on_release_store(struct rb_self *me, uintptr_t object)
@@ -236,7 +248,7 @@ void rb_on_release_store(struct rb_self *me, uintptr_t object)
     rb_object_loses(o);
     rb_sync_release_store(me, &o->main);
     rb_record_sync(me, RB_STORE, object);
-    rb_object_unlock(o);
+    finish(me, o);
 }
 
 void rb_on_destroy(struct rb_self *me, uintptr_t object, size_t bytes)

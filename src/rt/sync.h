@@ -9,6 +9,8 @@
 #ifndef RB_RT_SYNC_H
 #define RB_RT_SYNC_H
 
+#include "rt/access.h"
+#include "rt/arch.h"
 #include "rt/objects.h"
 
 RB_HIDDEN void rb_on_lock(struct rb_self *me, uintptr_t object);
@@ -28,6 +30,19 @@ RB_HIDDEN void rb_on_destroy(struct rb_self *me, uintptr_t object, size_t bytes)
 // in a trace.
 RB_HIDDEN void rb_on_acquire_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded);
 RB_HIDDEN void rb_on_release_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded);
+
+// What happens between these is told to samplers that go by cost.
+RB_INLINE void rb_sync_begin(struct rb_self *me)
+{
+    me->sync_began = rb_process.by_cost ? rb_arch_ticks() : 0;
+}
+
+RB_INLINE void rb_sync_end(struct rb_self *me)
+{
+    if (me->sync_began)
+        rb_sampling_synced(me, rb_arch_ticks() - me->sync_began);
+    me->sync_began = 0;
+}
 
 // The engine's steps alone, on a locked object or such a clock.
 RB_HIDDEN void rb_sync_acquire(struct rb_self *me, struct rb_sync *s);
