@@ -129,12 +129,25 @@ found rpt:0.2,0.1 most 10 often
 # --- everything ordered: no sampler may report
 for engine in so st; do
   for sampler in all none random:0.03 literace tl-fx g-ad g-fx rnd10 rnd25 ucp pacer:0.1 pacer:0.3,5 rpt:0.1,0.1 \
-    rpt:0.5,0.01 static:0.5; do
+    rpt:0.5,0.01 static:0.5 adaptive; do
     options=engine=$engine
     watched $sampler 1 ordered "$seconds"
     expect "ordered under $sampler, $engine: status" "$status" 0
     expect "ordered under $sampler, $engine: races" "$(stat_of races)" 0
     [ $sampler = none ] || [ "$sampled" -gt 1000 ] || fail "$sampler: only $sampled of $seen"
+  done
+done
+
+# --- nothing but synchronisation: following it fits no budget, so it is followed in episodes
+"$RAILBIRD" cc -O1 -g -w "$sources/episodes.c" -o episodes || fail "cannot build episodes"
+long=$(awk -v s="$seconds" 'BEGIN { print 4 * s + 1 }')
+for engine in so st; do
+  for ways in every locks race; do
+    options=engine=$engine:budget=5%
+    watched adaptive 1 episodes "$long" $ways
+    expect "episodes $ways, $engine: status" "$status" $([ $ways = race ] && echo 66 || echo 0)
+    [ "$(stat_of episodes)" -gt 1 ] || fail "episodes $ways, $engine: there were $(stat_of episodes)"
+    [ "$sampled" -gt 1000 ] || fail "episodes $ways, $engine: only $sampled accesses sampled"
   done
 done
 finish sampling
