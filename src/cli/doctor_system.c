@@ -123,7 +123,7 @@ void check_breakpoints(struct finding *f)
         break;
     case WATCH_COUNTS:
         finding_set(f, FINDING_WARN, "hardware breakpoints count, but the kernel cannot tell the thread");
-        finding_change(f, "'railbird watch' and watch=1 want Linux 5.13 or later; 'run' works without");
+        finding_change(f, "'railbird watch' wants Linux 5.13 or later, watch=1 5.19; 'run' works without");
         break;
     case WATCH_COUNTS_NOTHING:
         finding_set(f, FINDING_WARN,

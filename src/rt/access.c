@@ -5,6 +5,7 @@
 #include "rt/history.h"
 #include "rt/race.h"
 #include "rt/record.h"
+#include "rt/watchpoints.h"
 
 #define FREED_KEPT  1024u
 #define RANGE_TAKEN 512u // bytes of a range that are looked at, unless everything is
@@ -21,6 +22,8 @@ static void take(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
     me->count.sampled++;
     if (RB_UNLIKELY(rb_recording))
         rb_record_access(me, t, pc);
+    if (RB_UNLIKELY(rb_watchpoints_due()))
+        rb_watchpoints_arm(me, t, pc);
     if (inside_granule(t) && rb_history_knows(me, t))
         return;
     const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
@@ -69,6 +72,22 @@ void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsign
     look(me, address, size, how, pc);
     if (start)
         rb_sampling_cost(me, rb_arch_ticks() - start);
+}
+
+void rb_access_trapped(struct rb_self *me, const struct rb_touch *t, const struct rb_unwind_frame *frame)
+{
+    struct rb_hit hit;
+
+    if (t->write ? me->ignore_writes : me->ignore_reads)
+        return;
+    if (RB_UNLIKELY(rb_recording))
+        rb_record_access(me, t, frame->pc);
+    if (inside_granule(t) && rb_history_knows(me, t))
+        return;
+    const uint64_t where = rb_where(rb_stack_from(&me->walk, frame, rb_process.stack_depth), me->id, t->size);
+    rb_history_touch(me, t, where, &hit);
+    if (RB_UNLIKELY(hit.epoch))
+        rb_race_found(me, t, where, &hit);
 }
 
 void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)

@@ -26,6 +26,12 @@ RB_HIDDEN void rb_access_inside(struct rb_self *me, uintptr_t address, size_t si
 // beginning.
 RB_HIDDEN void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc);
 
+// An access that a watchpoint caught, from inside the guard: taken whatever the sampler says. `frame` is that
+// of the code that made it, as if it were in its hook.
+struct rb_touch;
+RB_HIDDEN void rb_access_trapped(struct rb_self *me, const struct rb_touch *t,
+                                 const struct rb_unwind_frame *frame);
+
 // ---- sampling.c: which accesses are taken --------------------------------------------------------------
 // The rule all samplers share: rb_skip accesses are passed over without a question, then `rb_sampling_next`
 // is asked about one access, answers for it, and says how many may be passed over after it.

@@ -17,6 +17,9 @@ struct rb_call {
 // the address are readable.
 RB_HIDDEN bool rb_arch_call(uintptr_t return_address, struct rb_call *call);
 
+// The target of such a call, awake or asleep; `back` bytes before the address is the byte that is written.
+RB_HIDDEN uintptr_t rb_arch_target(uintptr_t return_address, unsigned back);
+
 // Where a stub that does nothing but jump on would go to; 0 if it is no such stub. 16 bytes are readable.
 RB_HIDDEN uintptr_t rb_arch_stub(uintptr_t address);
 

@@ -29,6 +29,14 @@ bool rb_arch_call(uintptr_t return_address, struct rb_call *call)
     return false;
 }
 
+uintptr_t rb_arch_target(uintptr_t return_address, unsigned back)
+{
+    const uintptr_t there =
+        return_address + (uintptr_t)(intptr_t)displacement((const unsigned char *)return_address - 4);
+
+    return back == 5 ? there : __atomic_load_n((const uintptr_t *)there, __ATOMIC_RELAXED);
+}
+
 uintptr_t rb_arch_stub(uintptr_t address)
 {
     const unsigned char *at = (const unsigned char *)address;

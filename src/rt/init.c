@@ -25,6 +25,7 @@
 #include "rt/thread.h"
 #include "rt/ticker.h"
 #include "rt/tool.h"
+#include "rt/watchpoints.h"
 
 struct rb_options rb_options;
 struct rb_process rb_process;
@@ -146,9 +147,8 @@ void rb_init(char *const *environment)
         rb_process.on = true;
         rb_watch_fork();
         rb_fences_on = rb_process.take_all;
-        if (rb_options.watch)
-            say(NULL,
-                "watch=1: this version has no hardware breakpoints for sampled accesses; going on without");
+        if (rb_options.watch && !rb_process.by_cost)
+            rb_watchpoints_refused("only with sampler=adaptive");
         if (rb_options.record[0])
             rb_record_start(rb_options.record);
         if (sampler.ops == &rb_sample_none)
@@ -181,6 +181,7 @@ void rb_init_after_fork(void)
     rb_self_tls = NULL;
     rb_threads_reset_after_fork();
     rb_sites_reset_after_fork();
+    rb_watchpoints_reset_after_fork();
     rb_sampling_reset_after_fork();
     rb_arena_destroy(&rb_process.arena);
     rb_process.arena.limit = rb_options.memory / 16 * 5;
@@ -213,6 +214,7 @@ int rb_finish(int status)
         me->busy = 0;
     }
     rb_ticker_stop();
+    rb_watchpoints_stop(NULL);
     rb_record_finish();
     rb_stats_print();
     bool failed = rb_process.races != 0;

@@ -7,8 +7,10 @@
 
 #include "rt/callers.h"
 #include "rt/intercept.h"
+#include "rt/signals.h"
 #include "rt/sync.h"
 #include "rt/thread.h"
+#include "rt/watchpoints.h"
 
 // ---- creation ------------------------------------------------------------------------------------------
 
@@ -18,6 +20,7 @@ struct start {
     struct rb_self *self;
     sigset_t mask; // to begin with
     bool masked;   // and not one of the attribute's
+    bool trap_hidden;
 };
 
 // In a section of its own: stacks end before it (unwind.c).
@@ -30,6 +33,7 @@ __attribute__((section(RB_THREAD_BASE))) static void *run_thread(void *given)
 
     rb_arena_free(&rb_process.arena, given, sizeof(s));
     rb_thread_begin(s.self);
+    rb_trap_hide(s.trap_hidden);
     if (s.masked)
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s.mask, NULL, 8);
     return s.function(s.argument);
@@ -81,8 +85,11 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*functio
     // Until it has its state, a handler on the new thread would get one of its own, without what its creator
     // knows.
     sigset_t all, of_attr;
-    *s =
-        (struct start){function, argument, child, {{0}}, !attr || pthread_attr_getsigmask_np(attr, &of_attr)};
+    *s = (struct start){.function = function,
+                        .argument = argument,
+                        .self = child,
+                        .masked = !attr || pthread_attr_getsigmask_np(attr, &of_attr),
+                        .trap_hidden = rb_trap_hidden()};
     sigfillset(&all);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s->mask, 8);
     const sigset_t mask = s->mask; // `s` is the thread's, once it runs
@@ -408,6 +415,8 @@ RB_INTERCEPT(int, prctl, (int what, ...))
     for (int i = 0; i < 4; i++)
         word[i] = va_arg(list, unsigned long);
     va_end(list);
+    if (what == PR_SET_SECCOMP)
+        rb_watchpoints_stop("the program confines itself (seccomp)");
     // In strict mode a thread may read, write and end; anything else that we might do would kill it.
     if (what == PR_SET_SECCOMP && word[0] == SECCOMP_MODE_STRICT)
         rb_thread_retire();

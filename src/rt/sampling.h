@@ -62,8 +62,11 @@ struct rb_adaptive_summary {
     uint64_t window_ppb;          // share of them that windows looked at, in billionths
     uint64_t cost_ppm;            // measured, of what the program itself used, in millionths
     uint64_t sync_ppm;            // of that, synchronisation
+    uint64_t watch_ppm;           // of that, watchpoints
 };
 RB_HIDDEN void rb_adaptive_summary(struct rb_adaptive_summary *a);
+// Is what is accessed now looked at: false while all rests. Before the history is asked, not after.
+RB_HIDDEN bool rb_adaptive_taking(void);
 
 // For policies that change the gap of the thread outside `next`, `enter` and `exit`: accesses passed over
 // since the last question (counts them), and a new gap.

@@ -25,6 +25,7 @@
 #include "rt/sampling.h"
 #include "rt/sites.h"
 #include "rt/ticker.h"
+#include "rt/watchpoints.h"
 
 #define FIRST         16u // calls of a site that are taken when it is met, at least
 #define ALWAYS        4u  // of them whatever the allowance
@@ -261,6 +262,12 @@ static void begin_rest(void)
 {
     __atomic_store_n(&now.taking, false, __ATOMIC_RELEASE);
     __atomic_store_n(&rb_process.rests, true, __ATOMIC_RELEASE);
+    rb_watchpoints_rest();
+}
+
+bool rb_adaptive_taking(void)
+{
+    return __atomic_load_n(&now.taking, __ATOMIC_ACQUIRE);
 }
 
 // More was spent than there was, and most of what comes in would go to synchronisation.
@@ -313,6 +320,7 @@ static bool earn(void)
         __atomic_store_n(&now.saved, most, __ATOMIC_RELAXED);
     if (__atomic_add_fetch(&now.allowance, book.earned - saved, __ATOMIC_RELAXED) > most)
         __atomic_store_n(&now.allowance, most, __ATOMIC_RELAXED);
+    rb_watchpoints_turn((int64_t)(own_ns * share * book.ticks_a_ns), is_open() && now.taking);
     return own_ns > (double)TURN / 100;
 }
 
@@ -425,6 +433,7 @@ static void have_threads(void)
         now.allowance = (int64_t)(START_NS * book.ticks_a_ns);
         now.lavish = now.allowance / 2;
         wake_all(give_first);
+        rb_watchpoints_open();
     }
     rb_ticker_start(turn);
 }
@@ -471,7 +480,7 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
 {
     const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
 
-    if (RB_UNLIKELY(!__atomic_load_n(&now.taking, __ATOMIC_ACQUIRE))) {
+    if (RB_UNLIKELY(!rb_adaptive_taking())) {
         *gap = rb_site_sleep(me, rb_site_at(me, pc)) ? 0 : COUNT_GAP;
         return RB_PASS;
     }
@@ -548,8 +557,8 @@ void rb_adaptive_summary(struct rb_adaptive_summary *a)
     const double spent_ns = (double)__atomic_load_n(&now.spent, __ATOMIC_RELAXED) / book.ticks_a_ns;
     const double cpu = (double)read_ns(CLOCK_PROCESS_CPUTIME_ID);
     const double each = book.counted ? book.counted_ns / (double)book.counted : 0;
-
     const double synced_ns = (double)__atomic_load_n(&now.synced, __ATOMIC_RELAXED) / book.ticks_a_ns;
+    const double watched_ns = (double)rb_watchpoints_spent() / book.ticks_a_ns;
 
     *a = (struct rb_adaptive_summary){.episodes = book.episodes,
                                       .windows = book.windows,
@@ -557,6 +566,7 @@ void rb_adaptive_summary(struct rb_adaptive_summary *a)
     if (cpu > spent_ns) {
         a->cost_ppm = (uint64_t)((spent_ns + (double)book.ticker_ns) / (cpu - spent_ns) * 1e6);
         a->sync_ppm = (uint64_t)(synced_ns / (cpu - spent_ns) * 1e6);
+        a->watch_ppm = (uint64_t)(watched_ns / (cpu - spent_ns) * 1e6);
     }
     if (each <= 0 || book.counted < LEAST)
         return;

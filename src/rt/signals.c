@@ -58,11 +58,15 @@ void rb_deliver_deferred(struct rb_self *me)
     errno = saved;
 }
 
-static void on_signal(int number, siginfo_t *info, void *context)
+void rb_on_signal(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
     struct rb_self *me = rb_self_tls;
 
+    if (number == SIGTRAP && rb_trap_arrived(info, context)) {
+        errno = saved;
+        return;
+    }
     if (me && me->busy && !is_fault(number, info)) {
         defer(me, number, info, context);
         errno = saved;
@@ -82,12 +86,27 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 static bool is_ours(const struct sigaction *a)
 {
-    return (a->sa_flags & SA_SIGINFO) && a->sa_sigaction == on_signal;
+    return (a->sa_flags & SA_SIGINFO) && a->sa_sigaction == rb_on_signal;
 }
 
-static bool has_handler(const struct sigaction *a)
+void rb_signal_told(int number, const struct sigaction *action)
 {
-    return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN; // whatever SA_SIGINFO says
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        rb_on_release(me, rb_signal_object(number));
+        rb_leave(me);
+    }
+    handlers[number] = (struct handler){action->sa_sigaction, (action->sa_flags & SA_SIGINFO) != 0};
+}
+
+void rb_signal_asked(int number, struct sigaction *action)
+{
+    if (!is_ours(action))
+        return;
+    action->sa_sigaction = handlers[number].function;
+    if (!handlers[number].siginfo)
+        action->sa_flags &= ~SA_SIGINFO;
 }
 
 RB_INTERCEPT(int, sigaction, (int number, const struct sigaction *action, struct sigaction *old))
@@ -96,17 +115,14 @@ RB_INTERCEPT(int, sigaction, (int number, const struct sigaction *action, struct
 
     if (number <= 0 || number >= SIGNALS || !rb_process.on)
         return RB_REAL(sigaction)(number, action, old);
+    if (number == SIGTRAP && rb_trap_taken)
+        return rb_trap_action(action, old);
     const struct handler previous = handlers[number];
-    if (action && has_handler(action)) {
+    if (action && rb_signal_has_handler(action)) {
         mine = *action;
-        mine.sa_sigaction = on_signal;
+        mine.sa_sigaction = rb_on_signal;
         mine.sa_flags |= SA_SIGINFO;
-        struct rb_self *me = rb_enter();
-        if (me) {
-            rb_on_release(me, rb_signal_object(number));
-            rb_leave(me);
-        }
-        handlers[number] = (struct handler){action->sa_sigaction, (action->sa_flags & SA_SIGINFO) != 0};
+        rb_signal_told(number, action);
         action = &mine;
     }
     const int r = RB_REAL(sigaction)(number, action, &before);

@@ -12,5 +12,28 @@
 #include "rt/rt.h"
 
 RB_HIDDEN uintptr_t rb_signal_object(int number); // an address of ours that stands for the signal
+RB_HIDDEN void rb_on_signal(int number, siginfo_t *info, void *context); // our handler of all of them
+// The program has asked for a handler; inside the guard or not.
+RB_HIDDEN void rb_signal_told(int number, const struct sigaction *action);
+// Of what the kernel has, what the program asked for.
+RB_HIDDEN void rb_signal_asked(int number, struct sigaction *action);
+
+RB_INLINE bool rb_signal_has_handler(const struct sigaction *a)
+{
+    return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN; // whatever SA_SIGINFO says
+}
+
+// ---- signals_trap.c: SIGTRAP, while watchpoints need it ------------------------------------------------
+
+extern RB_HIDDEN bool rb_trap_taken;
+// SIGTRAP comes to us from now on, whatever the program has done or will do about it. Inside the guard.
+RB_HIDDEN bool rb_trap_take(void);
+// One has come. True: dealt with; false: it is for the program's handler, and its mask is set.
+RB_HIDDEN bool rb_trap_arrived(siginfo_t *info, void *context);
+// What the program asks of sigaction, once it is taken.
+RB_HIDDEN int rb_trap_action(const struct sigaction *action, struct sigaction *old);
+// What a new thread has of its creator's mask: does the program think that SIGTRAP is blocked in it?
+RB_HIDDEN bool rb_trap_hidden(void);
+RB_HIDDEN void rb_trap_hide(bool hidden);
 
 #endif

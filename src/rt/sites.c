@@ -71,13 +71,17 @@ static bool is_hook(uintptr_t address)
     return address >= (uintptr_t)__start_rb_hooks && address < (uintptr_t)__stop_rb_hooks;
 }
 
-static bool leads_to_hook(uintptr_t target)
+// The hook that a call of the target comes to, through a stub of the linker's perhaps; 0: none.
+static uintptr_t hook_behind(uintptr_t target)
 {
     struct text t;
 
     if (is_hook(target))
-        return true;
-    return text_of(target + RB_CALL_BYTES, &t) && target + 16 <= t.to && is_hook(rb_arch_stub(target));
+        return target;
+    if (!text_of(target + RB_CALL_BYTES, &t) || target + 16 > t.to)
+        return 0;
+    const uintptr_t behind = rb_arch_stub(target);
+    return is_hook(behind) ? behind : 0;
 }
 
 static void verify(struct rb_site *s)
@@ -86,7 +90,7 @@ static void verify(struct rb_site *s)
     struct text t;
 
     s->state = RB_SITE_REFUSED;
-    if (!text_of(s->pc, &t) || !rb_arch_call(s->pc, &call) || !leads_to_hook(call.target))
+    if (!text_of(s->pc, &t) || !rb_arch_call(s->pc, &call) || !hook_behind(call.target))
         return;
     s->state = RB_SITE_AWAKE;
     s->bytes_back = (uint8_t)(s->pc - (uintptr_t)call.byte);
@@ -172,6 +176,31 @@ struct rb_site *rb_site_at(struct rb_self *me, uintptr_t pc)
         return NULL;
     struct rb_site *s = find(pc, &at);
     return RB_LIKELY(s && s->state != RB_SITE_DEAD) ? s : add(pc);
+}
+
+uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook)
+{
+    struct text t;
+    uint32_t at;
+
+    if (!rb_sites_on || !text_of(pc, &t) ||
+        pc + 16 > t.to) // whoever reads the code up to pc reads on a little
+        return 0;
+    for (uintptr_t from = pc - 1; from >= t.from + RB_CALL_BYTES && pc - from <= most; from--) {
+        const struct rb_site *found = find(from, &at);
+        if (!found)
+            continue;
+        const struct rb_site s = *found;
+        if (s.pc != from || s.state >= RB_SITE_REFUSED)
+            return 0;
+        // The record may be another's by now (compact): the code itself decides.
+        const unsigned char byte = *(volatile unsigned char *)(from - s.bytes_back);
+        if (byte != s.awake && byte != s.asleep)
+            return 0;
+        *hook = hook_behind(rb_arch_target(from, s.bytes_back));
+        return *hook ? from : 0;
+    }
+    return 0;
 }
 
 uint32_t rb_sites_count(void)

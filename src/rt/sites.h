@@ -18,6 +18,16 @@ struct rb_site {
     uint32_t taken; // calls
 };
 
+// What the hooks of single accesses announce (tsan_abi.c). Of what the others do a site alone says too
+// little.
+struct rb_hook {
+    void (*function)(void *address);
+    uint8_t size;
+    bool reads, writes;
+    bool aligned; // the address is a multiple of the size
+};
+RB_HIDDEN const struct rb_hook *rb_hook_at(uintptr_t address); // NULL: none of these
+
 // False: sites cannot be switched here; everything is gated.
 extern RB_HIDDEN bool rb_sites_on;
 
@@ -33,6 +43,10 @@ RB_INLINE bool rb_site_can_sleep(const struct rb_site *s)
 {
     return s && s->state < RB_SITE_REFUSED;
 }
+
+// The nearest site before `pc`, at most `most` bytes away in the same code: what its call returns to, or 0;
+// and the hook it calls. Finds without adding; lock-free.
+RB_HIDDEN uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook);
 
 // How many there are to choose from, dead and refused ones included, and one of them.
 RB_HIDDEN uint32_t rb_sites_count(void);

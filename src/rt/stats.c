@@ -15,13 +15,14 @@
 #include "rt/sites.h"
 #include "rt/thread.h"
 #include "rt/tool.h"
+#include "rt/watchpoints.h"
 
 struct line {
     const char *key, *text;
     uint64_t value;
 };
 
-#define MOST_LINES 48
+#define MOST_LINES 64
 
 struct lines {
     struct line line[MOST_LINES];
@@ -67,6 +68,7 @@ static bool collect(struct lines *l)
             a.cost_ppm);
         add(l, "episodes", "times that synchronisation began to be followed", a.episodes);
         add(l, "sync_ppm", "millionths that following it cost, of what the program itself used", a.sync_ppm);
+        add(l, "watch_ppm", "millionths that watchpoints cost, of what the program itself used", a.watch_ppm);
         add(l, "whole_windows", "windows in which every site was awake", a.windows);
         add(l, "whole_sampled", "accesses sampled in them", a.in_windows);
         add(l, "accesses_estimated", "accesses of the program, estimated (0: not known)", a.accesses);
@@ -105,6 +107,11 @@ static void as_text(struct rb_text *t, const struct lines *l)
         rb_put(t, l->line[i].text);
         rb_put_char(t, '\n');
     }
+    if (rb_watchpoints_missing()) {
+        rb_put(t, "  watchpoints: not available: ");
+        rb_put(t, rb_watchpoints_missing());
+        rb_put_char(t, '\n');
+    }
 }
 
 static void as_json(struct rb_text *t, const struct lines *l)
@@ -120,6 +127,10 @@ static void as_json(struct rb_text *t, const struct lines *l)
         rb_put_string(t, l->line[i].key);
         rb_put_char(t, ':');
         rb_put_number(t, l->line[i].value);
+    }
+    if (rb_watchpoints_missing()) {
+        rb_put(t, ",\"watchpoints_missing\":");
+        rb_put_string(t, rb_watchpoints_missing());
     }
     rb_put(t, "}\n");
 }

@@ -9,14 +9,16 @@
 // Where hooks are, so that calls of them can be told from others (sites.c).
 #define RB_HOOK __attribute__((section("rb_hooks")))
 
-#define RB_PLAIN(name, size, how)                  \
+// `aligned`: compilers call it for addresses that are multiples of the size; `both`: a read comes before the
+// write.
+#define RB_PLAIN(name, size, how, aligned, both)   \
     RB_HOOK RB_EXPORT void __tsan_##name(void *a); \
     RB_EXPORT void __tsan_##name(void *a)          \
     {                                              \
         rb_access(a, size, how, RB_PC);            \
     }
 // Programs may bring their own (kernel-style instrumentation of volatile): ours give way.
-#define RB_VOLATILE(name, size, how)             \
+#define RB_VOLATILE(name, size, how, aligned)    \
     RB_HOOK RB_WEAK void __tsan_##name(void *a); \
     RB_WEAK void __tsan_##name(void *a)          \
     {                                            \
@@ -29,24 +31,39 @@
         rb_access(a, size, how, (uintptr_t)pc);      \
     }
 
-#define RB_OF_SIZE(n)                                         \
-    RB_PLAIN(read##n, n, RB_HOW_READ)                         \
-    RB_PLAIN(write##n, n, RB_HOW_WRITE)                       \
-    RB_PLAIN(unaligned_read##n, n, RB_HOW_READ)               \
-    RB_PLAIN(unaligned_write##n, n, RB_HOW_WRITE)             \
-    RB_PLAIN(read_write##n, n, RB_HOW_WRITE)                  \
-    RB_PLAIN(unaligned_read_write##n, n, RB_HOW_WRITE)        \
-    RB_VOLATILE(volatile_read##n, n, RB_HOW_READ)             \
-    RB_VOLATILE(volatile_write##n, n, RB_HOW_WRITE)           \
-    RB_VOLATILE(unaligned_volatile_read##n, n, RB_HOW_READ)   \
-    RB_VOLATILE(unaligned_volatile_write##n, n, RB_HOW_WRITE) \
-    RB_WITH_PC(read##n##_pc, n, RB_HOW_READ)                  \
+#define RB_OF_SIZE(n)                                                \
+    RB_PLAIN(read##n, n, RB_HOW_READ, true, false)                   \
+    RB_PLAIN(write##n, n, RB_HOW_WRITE, true, false)                 \
+    RB_PLAIN(unaligned_read##n, n, RB_HOW_READ, false, false)        \
+    RB_PLAIN(unaligned_write##n, n, RB_HOW_WRITE, false, false)      \
+    RB_PLAIN(read_write##n, n, RB_HOW_WRITE, true, true)             \
+    RB_PLAIN(unaligned_read_write##n, n, RB_HOW_WRITE, false, true)  \
+    RB_VOLATILE(volatile_read##n, n, RB_HOW_READ, true)              \
+    RB_VOLATILE(volatile_write##n, n, RB_HOW_WRITE, true)            \
+    RB_VOLATILE(unaligned_volatile_read##n, n, RB_HOW_READ, false)   \
+    RB_VOLATILE(unaligned_volatile_write##n, n, RB_HOW_WRITE, false) \
+    RB_WITH_PC(read##n##_pc, n, RB_HOW_READ)                         \
     RB_WITH_PC(write##n##_pc, n, RB_HOW_WRITE)
-RB_OF_SIZE(1)
-RB_OF_SIZE(2)
-RB_OF_SIZE(4)
-RB_OF_SIZE(8)
-RB_OF_SIZE(16)
+#define RB_ALL_SIZES RB_OF_SIZE(1) RB_OF_SIZE(2) RB_OF_SIZE(4) RB_OF_SIZE(8) RB_OF_SIZE(16)
+RB_ALL_SIZES
+
+// The same, to be looked up by whoever finds a call of one in the code (watchpoints.c).
+#undef RB_PLAIN
+#undef RB_VOLATILE
+#undef RB_WITH_PC
+#define RB_PLAIN(name, size, how, aligned, both) \
+    {__tsan_##name, size, (how) == RB_HOW_READ || (both), (how) == RB_HOW_WRITE, aligned},
+#define RB_VOLATILE(name, size, how, aligned) RB_PLAIN(name, size, how, aligned, false)
+#define RB_WITH_PC(name, size, how)
+static const struct rb_hook hooks[] = {RB_ALL_SIZES};
+
+const struct rb_hook *rb_hook_at(uintptr_t address)
+{
+    for (unsigned i = 0; i < RB_LENGTH(hooks); i++)
+        if ((uintptr_t)hooks[i].function == address)
+            return &hooks[i];
+    return NULL;
+}
 
 #define RB_RANGE(name, how)                                            \
     RB_HOOK RB_EXPORT void __tsan_##name(void *a, size_t size);        \

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # stress/run.sh [SECONDS [THREADS [ENGINE...]]]: the stress program under each engine and a few samplers. Every run must end
-# with "done", status 0 and without a report: whatever is reported of it is false.
+# with "done", status 0 and without a report: whatever is reported of it is false. STRESS_SAMPLERS: these instead, with further
+# options perhaps ("adaptive:watch=1").
 set -euo pipefail
 seconds=${1:-120} threads=${2:-64}
 shift $(($# < 2 ? $# : 2))
@@ -14,7 +15,7 @@ trap 'rm -rf "$folder"' EXIT
 export STRESS_PLUGIN=$folder/plugin.so
 passed=0 failed=0
 for engine in "${engines[@]}"; do
-  for sampler in all random:0.03 adaptive; do
+  for sampler in ${STRESS_SAMPLERS:-all random:0.03 adaptive}; do
     status=0
     RAILBIRD_OPTIONS="engine=$engine:sampler=$sampler" timeout $((seconds + 120)) \
       "$folder/stress" "$seconds" "$threads" >"$folder/out" 2>"$folder/err" || status=$?

@@ -19,6 +19,7 @@
 #include "rt/modules.h"
 #include "rt/record.h"
 #include "rt/sampling.h"
+#include "rt/watchpoints.h"
 #include "sample/rpt.h"
 
 // Sites (rt/sites.c) look where hooks are.
@@ -47,6 +48,26 @@ struct rb_self *rb_self_make(void)
 void rb_deliver_deferred(struct rb_self *me)
 {
     (void)me;
+}
+
+// No watchpoints here.
+void rb_watchpoints_open(void)
+{
+}
+
+void rb_watchpoints_turn(int64_t earned, bool open)
+{
+    (void)earned;
+    (void)open;
+}
+
+void rb_watchpoints_rest(void)
+{
+}
+
+uint64_t rb_watchpoints_spent(void)
+{
+    return 0;
 }
 
 bool rb_module_of(uintptr_t address, struct rb_module *m)
