@@ -4,12 +4,15 @@
 #include <stdlib.h>
 
 #include "rt/access.h"
+#include "rt/arch.h"
 #include "rt/footprint.h"
 #include "rt/history.h"
 #include "rt/intercept.h"
 #include "rt/objects.h"
 #include "rt/race.h"
 #include "rt/record.h"
+#include "rt/sampling.h"
+#include "rt/stack_tree.h"
 
 // Blocks by address, direct mapped: a new one takes the place of whatever was there. None with sampler=none,
 // which has nothing to report.
@@ -61,16 +64,28 @@ void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
     rb_objects_forget(me, address, size);
 }
 
+// Where a block was asked for. A whole stack for each would cost more than the block: those that sampling
+// pays for have one, and with a budget the others have the innermost frame.
+static rb_stack where_from(struct rb_self *me, uintptr_t pc)
+{
+    if (!rb_process.by_cost)
+        return rb_process.take_all || rb_skip < 64 ? rb_stack_here(&me->walk, pc, rb_process.stack_depth) : 0;
+    if (!rb_adaptive_affords())
+        return rb_stack_child(0, pc);
+    const uint64_t start = rb_arch_ticks();
+    const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
+    rb_sampling_cost(me, rb_arch_ticks() - start);
+    return stack;
+}
+
 static void block_new(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
 {
     rb_spin *lock;
 
     if (!blocks)
         return;
-    // A stack for each block would cost more than the block: those that sampling pays for have one.
-    const bool known = rb_process.take_all || rb_skip < 64;
-    const rb_stack stack = known ? rb_stack_here(&me->walk, pc, rb_process.stack_depth) : 0;
-    *get_place(address, &lock) = (struct rb_block){address, size, stack, known ? me->id : RB_NO_THREAD};
+    const rb_stack stack = where_from(me, pc);
+    *get_place(address, &lock) = (struct rb_block){address, size, stack, stack ? me->id : RB_NO_THREAD};
     rb_spin_unlock(lock);
 }
 

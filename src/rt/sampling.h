@@ -67,6 +67,7 @@ struct rb_adaptive_summary {
 RB_HIDDEN void rb_adaptive_summary(struct rb_adaptive_summary *a);
 // Is what is accessed now looked at: false while all rests. Before the history is asked, not after.
 RB_HIDDEN bool rb_adaptive_taking(void);
+RB_HIDDEN bool rb_adaptive_affords(void); // something that is not an access, and worth its cost
 
 // For policies that change the gap of the thread outside `next`, `enter` and `exit`: accesses passed over
 // since the last question (counts them), and a new gap.

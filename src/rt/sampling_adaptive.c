@@ -270,6 +270,11 @@ bool rb_adaptive_taking(void)
     return __atomic_load_n(&now.taking, __ATOMIC_ACQUIRE);
 }
 
+bool rb_adaptive_affords(void)
+{
+    return rb_adaptive_taking() && __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > 0;
+}
+
 // More was spent than there was, and most of what comes in would go to synchronisation.
 static bool is_exhausted(void)
 {
