@@ -43,14 +43,15 @@
 #define CALL_TICKS    60u            // of a call that the clock does not see
 #define SYNC_TICKS    20u            // of a synchronisation operation that is not timed, or beside what is
 #define BATCH         20000u         // ticks a thread spends before it tells
-#define LONGEST       200000u        // ticks of an access: what is longer was not on a core
+#define LONGEST       50000u         // ticks of an access: what is longer was not on a core
 #define TURN          10000000u      // nanoseconds
 #define SHORT_TURN    1000000u
 #define IDLE_TURN     100000000u
 #define WINDOW_AGE    20000000u
-#define WAKES         256u      // sites that are woken at once
-#define EPISODE_SHARE 4         // of what an account may hold, one part in so many is enough for an episode
-#define WINDOW_SHARE  4         // of what is earned, one part in so many is for windows
+#define WAKES         256u // sites that are woken at once
+#define DEBT_SHARE    5    // of what comes in, one part in so many pays back what was given to begin with
+#define EPISODE_SHARE 4    // of what an account may hold, one part in so many is enough for an episode
+#define WINDOW_SHARE  4    // of what is earned, one part in so many is for windows
 #define START_NS      10000000u // what it may spend before it has earned anything
 #define WARM_NS       5e7 // of the program itself, before the first window: until then bursts see everything new
 #define GATED_NS      4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
@@ -90,12 +91,14 @@ static struct {
     uint64_t counted;    // accesses then
     uint64_t in_windows; // accesses taken in windows
     uint64_t windows;
-    uint64_t flip_ticks;  // the last time all were woken
-    uint64_t woken_ticks; // when
-    int64_t earned;       // ticks, in the last turn
-    int64_t most;         // ticks that an account may hold
-    uint64_t seen_synced; // at the last turn
-    int64_t synced;       // in the last turn
+    uint64_t flip_ticks;                    // the last time all were woken
+    uint64_t woken_ticks;                   // when
+    int64_t earned;                         // ticks, in the last turn
+    int64_t most;                           // ticks that an account may hold
+    uint64_t seen_synced;                   // at the last turn
+    int64_t synced;                         // in the last turn
+    int64_t episode_synced, episode_earned; // ticks, in this episode; earned before the ticker was paid
+    int64_t debt;                           // ticks given to begin with and not yet paid back
     uint64_t episodes;
     uint32_t idle_turns, lonely_turns;
     struct rb_rng rng;
@@ -256,6 +259,7 @@ static void end_rest(void)
     __atomic_fetch_add(&rb_process.generation, 1, __ATOMIC_ACQ_REL);
     __atomic_store_n(&now.taking, true, __ATOMIC_RELEASE);
     book.episodes++;
+    book.episode_synced = book.episode_earned = 0;
 }
 
 static void begin_rest(void)
@@ -275,10 +279,11 @@ bool rb_adaptive_affords(void)
     return rb_adaptive_taking() && __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > 0;
 }
 
-// More was spent than there was, and most of what comes in would go to synchronisation.
+// More was spent than there was, and of what the episode had most went to synchronisation.
 static bool is_exhausted(void)
 {
-    return !is_open() && 2 * book.synced > book.earned && !rb_recording;
+    return !is_open() && 2 * book.episode_synced > book.episode_earned + book.most / EPISODE_SHARE &&
+           !rb_recording;
 }
 
 static bool is_rested(void)
@@ -289,6 +294,26 @@ static bool is_rested(void)
 }
 
 // ---- the ticker ----------------------------------------------------------------------------------------
+
+// `income` is the budget's share of what the program used, `cost` what the ticker did.
+static void pay_in(int64_t income, int64_t cost)
+{
+    const uint64_t synced = __atomic_load_n(&now.synced, __ATOMIC_RELAXED);
+    const int64_t back = book.debt < income / DEBT_SHARE ? book.debt : income / DEBT_SHARE;
+
+    book.synced = (int64_t)(synced - book.seen_synced);
+    book.seen_synced = synced;
+    book.episode_synced += book.synced;
+    book.episode_earned += income;
+    book.debt -= back;
+    book.earned = income - back - cost;
+    const int64_t saved = book.earned / WINDOW_SHARE;
+    if (__atomic_add_fetch(&now.saved, saved, __ATOMIC_RELAXED) > book.most)
+        __atomic_store_n(&now.saved, book.most, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(&now.allowance, book.earned - saved, __ATOMIC_RELAXED) > book.most)
+        __atomic_store_n(&now.allowance, book.most, __ATOMIC_RELAXED);
+    rb_watchpoints_turn(income, is_open() && now.taking);
+}
 
 // What the program used since the last turn, and the allowance that comes of it. False: it did next to
 // nothing.
@@ -314,18 +339,8 @@ static bool earn(void)
     const int64_t cost = (int64_t)((double)turns_ns * book.ticks_a_ns);
     book.turn_ns = ticker;
     book.ticker_ns += turns_ns;
-    const uint64_t synced = __atomic_load_n(&now.synced, __ATOMIC_RELAXED);
-    const int64_t most = (int64_t)(share * 1e9 * book.ticks_a_ns) + (int64_t)(START_NS * book.ticks_a_ns);
-    book.most = most;
-    book.synced = (int64_t)(synced - book.seen_synced);
-    book.seen_synced = synced;
-    book.earned = (int64_t)(own_ns * share * book.ticks_a_ns) - cost;
-    const int64_t saved = book.earned / WINDOW_SHARE;
-    if (__atomic_add_fetch(&now.saved, saved, __ATOMIC_RELAXED) > most)
-        __atomic_store_n(&now.saved, most, __ATOMIC_RELAXED);
-    if (__atomic_add_fetch(&now.allowance, book.earned - saved, __ATOMIC_RELAXED) > most)
-        __atomic_store_n(&now.allowance, most, __ATOMIC_RELAXED);
-    rb_watchpoints_turn((int64_t)(own_ns * share * book.ticks_a_ns), is_open() && now.taking);
+    book.most = (int64_t)((share * 1e9 + START_NS) * book.ticks_a_ns);
+    pay_in((int64_t)(own_ns * share * book.ticks_a_ns), cost);
     return own_ns > (double)TURN / 100;
 }
 
@@ -435,7 +450,7 @@ static void have_threads(void)
         if (ns > 1000000)
             book.ticks_a_ns = (double)(rb_arch_ticks() - book.started_ticks) / (double)ns;
         book.cpu_ns = read_ns(CLOCK_PROCESS_CPUTIME_ID);
-        now.allowance = (int64_t)(START_NS * book.ticks_a_ns);
+        now.allowance = book.debt = (int64_t)(START_NS * book.ticks_a_ns);
         now.lavish = now.allowance / 2;
         wake_all(give_first);
         rb_watchpoints_open();
