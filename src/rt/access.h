@@ -17,6 +17,22 @@ RB_INLINE void rb_access(const volatile void *address, size_t size, unsigned how
     rb_access_slow((uintptr_t)address, size, how, pc);
 }
 
+// The same at places that cannot sleep: atomics, interceptors.
+RB_INLINE bool rb_passes_odd(void)
+{
+    if (rb_odd_skip > 0) {
+        rb_odd_skip--;
+        return true;
+    }
+    return --rb_skip >= 0;
+}
+
+RB_INLINE void rb_access_odd(const volatile void *address, size_t size, unsigned how, uintptr_t pc)
+{
+    if (RB_UNLIKELY(!rb_passes_odd()))
+        rb_access_slow((uintptr_t)address, size, how, pc);
+}
+
 // The same from inside the guard: for interceptors that have entered already.
 RB_HIDDEN void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsigned how,
                                 uintptr_t pc);

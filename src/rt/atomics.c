@@ -49,6 +49,12 @@ static inline bool releases(int order)
     return order == __ATOMIC_RELEASE || order >= __ATOMIC_ACQ_REL;
 }
 
+// Will the next access be passed over?
+static inline bool is_passed(void)
+{
+    return rb_odd_skip > 0 || rb_skip > 0;
+}
+
 // Compilers may hand over orders with hint bits above (x86 lock elision).
 static inline int plain_order(int order)
 {
@@ -225,7 +231,7 @@ RB_INLINE struct rb_known *quick_begin(const volatile void *a, bool gets, bool g
     me->busy = 1; // a handler between here and the end might have something to say
     __asm__ volatile("" ::: "memory");
     if (RB_LIKELY(k->address == (uintptr_t)a && (!gets || rb_object_version(k->object) == k->version) &&
-                  (!gives || (rb_skip > 0 && k->object->joins && rb_known_covered(me, k)))))
+                  (!gives || (is_passed() && k->object->joins && rb_known_covered(me, k)))))
         return k;
     rb_leave(me);
     return NULL;
@@ -289,7 +295,7 @@ static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int
     }
     if (fails && !s->heard && rb_process.quick)
         s->heard = rb_process.ops->knows(&s->me->hb, &s->object->main);
-    s->covered = s->object->joins && (!fails || s->heard) && !rb_fences_on && rb_skip > 0 &&
+    s->covered = s->object->joins && (!fails || s->heard) && !rb_fences_on && is_passed() &&
                  k->address == (uintptr_t)a && k->object == s->object && rb_known_covered(s->me, k);
     if (!s->covered)
         rb_object_changes(s->object);
@@ -318,7 +324,7 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
         rb_lost_edge(s.me);
     if (s.object && gets && !s.acquired)
         rb_sync_acquire(s.me, &s.object->main);
-    if (--rb_skip < 0)
+    if (!rb_passes_odd())
         step_access(s.me, a, size, wrote ? RB_HOW_WRITE : RB_HOW_READ, pc);
     if (!s.object)
         return;
@@ -360,7 +366,7 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
 {
     if (!s.me)
         return;
-    if (--rb_skip < 0)
+    if (!rb_passes_odd())
         step_access(s.me, a, size, RB_HOW_WRITE, pc);
     if (!s.object)
         return;
@@ -406,14 +412,14 @@ static inline bool orders_nothing(int order)
             return value;                                                                  \
         order = plain_order(order);                                                        \
         if (orders_nothing(order)) {                                                       \
-            rb_access(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                                \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                            \
             return value;                                                                  \
         }                                                                                  \
         const struct rb_known *k = acquires(order) ? quick_begin(a, true, false) : NULL;   \
         if (k) {                                                                           \
             value = RAW_LOAD(a);                                                           \
             if (quick_end(k, a, true, false)) {                                            \
-                rb_access(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                            \
+                rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                        \
                 return value;                                                              \
             }                                                                              \
         }                                                                                  \
@@ -435,14 +441,14 @@ static inline bool orders_nothing(int order)
             return;                                                                            \
         }                                                                                      \
         if (!releases(order) && !fenced()) {                                                   \
-            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                     \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                 \
             RAW_STORE(a, value, order);                                                        \
             return;                                                                            \
         }                                                                                      \
         const struct rb_known *k = releases(order) ? quick_begin(a, false, true) : NULL;       \
         if (k) {                                                                               \
             RAW_STORE(a, value, order);                                                        \
-            rb_skip--;                                                                         \
+            rb_passes_odd();                                                                   \
             quick_end(k, a, false, true);                                                      \
             return;                                                                            \
         }                                                                                      \
@@ -465,7 +471,7 @@ static inline bool orders_nothing(int order)
             return old;                                                                            \
         }                                                                                          \
         if (orders_nothing(order)) {                                                               \
-            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                         \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                     \
             RAW(old, a, value);                                                                    \
             return old;                                                                            \
         }                                                                                          \
@@ -473,7 +479,7 @@ static inline bool orders_nothing(int order)
         const struct rb_known *k = quick_begin(a, gets, true);                                     \
         if (k) {                                                                                   \
             RAW(old, a, value);                                                                    \
-            rb_skip--;                                                                             \
+            rb_passes_odd();                                                                       \
             if (!quick_end(k, a, gets, gives))                                                     \
                 hear(a);                                                                           \
             return old;                                                                            \
@@ -506,7 +512,7 @@ static inline bool orders_nothing(int order)
         if (k) {                                                                                             \
             const a##bits found = RAW_CAS(a, wanted, value);                                                 \
             const int did = found == wanted ? order : failed;                                                \
-            rb_skip--;                                                                                       \
+            rb_passes_odd();                                                                                 \
             if (!quick_end(k, a, acquires(did), releases(did)))                                              \
                 hear(a);                                                                                     \
             *expected = found;                                                                               \
@@ -519,7 +525,7 @@ static inline bool orders_nothing(int order)
         const a##bits old = RAW_CAS(a, wanted, value);                                                       \
         const bool done = old == wanted;                                                                     \
         if (quiet)                                                                                           \
-            rb_access(a, sizeof(*a), RB_HOW_ATOMIC | (done ? RB_HOW_WRITE : RB_HOW_READ), pc);               \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | (done ? RB_HOW_WRITE : RB_HOW_READ), pc);           \
         else                                                                                                 \
             step_order(s, a, sizeof(*a), done, done ? order : failed, pc);                                   \
         step_end(s);                                                                                         \

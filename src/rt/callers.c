@@ -126,7 +126,7 @@ void rb_touch_pieces(const struct iovec *piece, size_t count, size_t bytes, unsi
 {
     for (; bytes && count; piece++, count--) {
         const size_t n = piece->iov_len < bytes ? piece->iov_len : bytes;
-        if (--rb_skip < 0 && rb_caller_counts(pc))
+        if (!rb_passes_odd() && rb_caller_counts(pc))
             rb_touch(piece->iov_base, n, how, pc);
         bytes -= n;
     }

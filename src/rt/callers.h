@@ -22,7 +22,7 @@ RB_HIDDEN void rb_touch_pieces(const struct iovec *piece, size_t count, size_t b
                                uintptr_t pc);
 
 #define RB_TOUCH(how, address, size)                                              \
-    (RB_UNLIKELY(--rb_skip < 0) && rb_caller_counts(RB_PC)                        \
+    (RB_UNLIKELY(!rb_passes_odd()) && rb_caller_counts(RB_PC)                     \
          ? rb_touch((const volatile void *)(address), (size_t)(size), how, RB_PC) \
          : (void)0)
 #define READ(address, size)  RB_TOUCH(RB_HOW_READ, address, size)

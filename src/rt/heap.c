@@ -158,7 +158,7 @@ static void freeing(void *block, uintptr_t pc)
     if (me) {
         if (!rb_resting()) {
             const size_t size = RB_REAL(malloc_usable_size)(block);
-            if (--rb_skip < 0)
+            if (!rb_passes_odd())
                 rb_access_freed(me, (uintptr_t)block, size, pc);
             rb_objects_forget(me, (uintptr_t)block, size);
             rb_record_freed(me, (uintptr_t)block);

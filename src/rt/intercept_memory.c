@@ -226,22 +226,22 @@ RB_MAKES_TEXT(__asprintf_chk, (char **to, int flag, const char *format, ...), __
 RB_EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n);
 RB_EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n)
 {
-    rb_access(from, n, RB_HOW_READ, RB_PC);
-    rb_access(to, n, RB_HOW_WRITE, RB_PC);
+    rb_access_odd(from, n, RB_HOW_READ, RB_PC);
+    rb_access_odd(to, n, RB_HOW_WRITE, RB_PC);
     return REAL_OR(memcpy, simple_copy)(to, from, n);
 }
 
 RB_EXPORT void *__tsan_memmove(void *to, const void *from, size_t n);
 RB_EXPORT void *__tsan_memmove(void *to, const void *from, size_t n)
 {
-    rb_access(from, n, RB_HOW_READ, RB_PC);
-    rb_access(to, n, RB_HOW_WRITE, RB_PC);
+    rb_access_odd(from, n, RB_HOW_READ, RB_PC);
+    rb_access_odd(to, n, RB_HOW_WRITE, RB_PC);
     return REAL_OR(memmove, simple_move)(to, from, n);
 }
 
 RB_EXPORT void *__tsan_memset(void *to, int c, size_t n);
 RB_EXPORT void *__tsan_memset(void *to, int c, size_t n)
 {
-    rb_access(to, n, RB_HOW_WRITE, RB_PC);
+    rb_access_odd(to, n, RB_HOW_WRITE, RB_PC);
     return REAL_OR(memset, simple_set)(to, c, n);
 }

@@ -94,6 +94,9 @@ struct rb_self {
 // looked at. Both are 0 before the first step into the runtime, so the first access comes to the slow path.
 extern RB_TLS RB_HIDDEN struct rb_self *rb_self_tls;
 extern RB_TLS RB_HIDDEN int64_t rb_skip;
+// Accesses to pass over at places that cannot sleep, before rb_skip counts: so many of them need not hide
+// what comes by seldom. Only samplers that put sites to sleep set it.
+extern RB_TLS RB_HIDDEN int64_t rb_odd_skip;
 
 // The process. Written at start, by fork's child, and where noted.
 struct rb_process {

@@ -49,10 +49,10 @@
 #define IDLE_TURN     100000000u
 #define WINDOW_AGE    20000000u
 #define WAKES         256u // sites that are woken at once
-#define DEBT_SHARE    5    // of what comes in, one part in so many pays back what was given to begin with
-#define EPISODE_SHARE 4    // of what an account may hold, one part in so many is enough for an episode
+#define DEBT_SHARE    3    // of what comes in, one part in so many pays back what was given to begin with
+#define EPISODE_SHARE 8    // of what an account may hold, one part in so many is enough for an episode
 #define WINDOW_SHARE  4    // of what is earned, one part in so many is for windows
-#define START_NS      10000000u // what it may spend before it has earned anything
+#define START_NS      20000000u // what it may spend before it has earned anything; paid back
 #define WARM_NS       5e7 // of the program itself, before the first window: until then bursts see everything new
 #define GATED_NS      4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
 
@@ -74,7 +74,8 @@ static struct {
     uint64_t synced; // ticks, of those spent, on synchronisation
     bool taking;     // accesses; never while all rests
 } now __attribute__((aligned(64)));
-static bool threaded; // there has been a second thread; until then all rests
+static rb_spin changing; // between rest and episode
+static bool threaded;    // there has been a second thread; until then all rests
 
 // Written by the ticker, or by whoever ends a window.
 static struct {
@@ -286,6 +287,19 @@ static bool is_exhausted(void)
            !rb_recording;
 }
 
+// New code is met while all rests: the other half of a race is seldom far. So following begins at once, for
+// what is new alone; it is paid for in advance, within limits. False: not now.
+static bool is_roused(void)
+{
+    if (!threaded || __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) < -book.most / 2 ||
+        !rb_spin_try(&changing))
+        return false;
+    if (rb_resting())
+        end_rest();
+    rb_spin_unlock(&changing);
+    return true;
+}
+
 static bool is_rested(void)
 {
     const int64_t least = 8 * (int64_t)book.flip_ticks, share = book.most / EPISODE_SHARE;
@@ -379,6 +393,26 @@ static void wake_some(void)
         rb_sites_flip(list, count, RB_SITE_AWAKE);
 }
 
+// Ends an episode, or begins one. True: all rests.
+static bool rest_or_not(void)
+{
+    bool rests, changes;
+
+    rb_spin_lock(&changing);
+    rests = rb_resting();
+    changes = rests ? is_rested() : is_exhausted();
+    if (changes && rests)
+        end_rest();
+    else if (changes)
+        begin_rest();
+    rb_spin_unlock(&changing);
+    if (changes && rests)
+        wake_all(give_burst);
+    else if (changes)
+        rb_sites_flip_all(NULL, RB_SITE_ASLEEP);
+    return rests != changes;
+}
+
 static uint64_t turn(void)
 {
     const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_ACQUIRE);
@@ -399,18 +433,8 @@ static uint64_t turn(void)
     if (!busy)
         return ++book.idle_turns > 10 ? IDLE_TURN : TURN;
     book.idle_turns = 0;
-    if (rb_resting()) {
-        if (!is_rested())
-            return TURN;
-        end_rest();
-        wake_all(give_burst);
-        return SHORT_TURN;
-    }
-    if (is_exhausted()) {
-        begin_rest();
-        rb_sites_flip_all(NULL, RB_SITE_ASLEEP);
+    if (rest_or_not())
         return TURN;
-    }
     const int64_t window = (int64_t)(1e6 * book.ticks_a_ns) + 4 * (int64_t)book.flip_ticks;
     if (now.warm && __atomic_load_n(&now.saved, __ATOMIC_RELAXED) > 2 * window) {
         open_window();
@@ -430,6 +454,7 @@ static int init(void)
     __builtin_memset(&now, 0, sizeof(now));
     __builtin_memset(&book, 0, sizeof(book));
     threaded = false;
+    changing = 0;
     rb_rng_seed(&book.rng, rb_sampling_process.seed ^ 0x5bd1e995u);
     book.started_ns = read_ns(CLOCK_MONOTONIC);
     book.started_ticks = rb_arch_ticks();
@@ -476,10 +501,9 @@ static uint64_t begin(struct rb_self *me)
     return 0;
 }
 
-// Places that cannot sleep are passed over by a gap. It counts whatever is awake, first calls of cold code as
-// well, so there is none unless such places come so close together that their questions cost too much: `due`
-// is where the clock would be if each had taken ODD_TICKS.
-static enum rb_take at_odd_place(struct rb_self *me, uint64_t *gap)
+// Places that cannot sleep are passed over by a gap of their own when they come so close together that their
+// questions cost too much: `due` is where the clock would be if each had taken ODD_TICKS.
+static enum rb_take at_odd_place(struct rb_self *me)
 {
     static RB_TLS uint64_t due;
     const uint64_t ticks = rb_arch_ticks();
@@ -488,11 +512,11 @@ static enum rb_take at_odd_place(struct rb_self *me, uint64_t *gap)
     if (due + ODD_SLACK < ticks)
         due = ticks - ODD_SLACK;
     due += ODD_TICKS;
-    *gap = due > ticks ? rb_rng_below(&me->rng, 2 * MOST_GAP + 1) : 0;
+    rb_odd_skip = due > ticks ? (int64_t)rb_rng_below(&me->rng, 2 * MOST_GAP + 1) : 0;
     if (!threaded || !is_open())
         return RB_PASS;
     if (++s->odd <= EAGER || is_lavish() || __atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN)
-        *gap = 0;
+        rb_odd_skip = 0;
     return RB_TAKE;
 }
 
@@ -501,8 +525,12 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
     const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
 
     if (RB_UNLIKELY(!rb_adaptive_taking())) {
-        *gap = rb_site_sleep(me, rb_site_at(me, pc)) ? 0 : COUNT_GAP;
-        return RB_PASS;
+        struct rb_site *s = rb_site_at(me, pc);
+        if (!rb_site_can_sleep(s) || s->state != RB_SITE_AWAKE || s->taken || s->left || !is_roused()) {
+            *gap = 0;
+            rb_odd_skip = rb_site_sleep(me, s) ? rb_odd_skip : COUNT_GAP;
+            return RB_PASS;
+        }
     }
     if (RB_UNLIKELY(mode == COUNTING))
         return count(passed, gap);
@@ -513,7 +541,7 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
         return RB_PASS;
     }
     if (!rb_site_can_sleep(s))
-        return at_odd_place(me, gap);
+        return at_odd_place(me);
     if (RB_UNLIKELY(!threaded)) {
         rb_site_sleep(me, s);
         return RB_PASS;

@@ -44,6 +44,7 @@ static struct rb_totals ended;
 
 RB_TLS struct rb_self *rb_self_tls;
 RB_TLS int64_t rb_skip;
+RB_TLS int64_t rb_odd_skip;
 static RB_TLS bool gone; // this thread has ended as far as the runtime is concerned
 static pthread_key_t end_key;
 static bool have_key;

@@ -32,6 +32,7 @@ __attribute__((section("rb_hooks"), used)) static void no_hook(void)
 
 RB_TLS struct rb_self *rb_self_tls;
 RB_TLS int64_t rb_skip;
+RB_TLS int64_t rb_odd_skip;
 struct rb_process rb_process;
 struct rb_options rb_options;
 bool rb_recording;
