@@ -1,6 +1,6 @@
 # Two words to know: `make demo` and `make test`. Both install what is missing (Debian packages, by name),
 # build, and run.
-#   make            builds into build/          make bench      the tables of docs/performance.md (~20 minutes)
+#   make            builds into build/          make bench      the tables of docs/performance.md (an hour)
 #   make demo       a first look                make install    PREFIX=/usr/local
 #   make test       all tests, a few minutes    make test-long  fuzzing and the long tier
 PACKAGES = build-essential cmake pkg-config python3 clang libomp-dev libjansson-dev libdw-dev libcmocka-dev
@@ -68,6 +68,7 @@ test-long: test
 bench: build
 	@python3 bench/lab.py $(BUILD)/bin/railbird
 	@python3 bench/run.py $(BUILD)
+	@python3 bench/operations.py $(BUILD)
 
 # What run costs on programs people use, beside other tools, and whether what is promised about it holds (an hour or two).
 bench-online: build
