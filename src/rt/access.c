@@ -15,22 +15,30 @@ static bool inside_granule(const struct rb_touch *t)
     return t->size <= 8 && (t->address & 7) + t->size <= 8;
 }
 
-static void take(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
+// Into the history, unless it is there already; `frame` if it is not the caller's at pc.
+RB_INLINE void put(struct rb_self *me, const struct rb_touch *t, uintptr_t pc,
+                   const struct rb_unwind_frame *frame)
 {
     struct rb_hit hit;
 
-    me->count.sampled++;
     if (RB_UNLIKELY(rb_recording))
         rb_record_access(me, t, pc);
-    if (RB_UNLIKELY(rb_watchpoints_due()))
-        rb_watchpoints_arm(me, t, pc);
     if (inside_granule(t) && rb_history_knows(me, t))
         return;
-    const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
+    const rb_stack stack = frame ? rb_stack_from(&me->walk, frame, rb_process.stack_depth)
+                                 : rb_stack_here(&me->walk, pc, rb_process.stack_depth);
     const uint64_t where = rb_where(stack, me->id, t->size);
     rb_history_touch(me, t, where, &hit);
     if (RB_UNLIKELY(hit.epoch))
         rb_race_found(me, t, where, &hit);
+}
+
+static void take(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
+{
+    me->count.sampled++;
+    if (RB_UNLIKELY(rb_watchpoints_due()))
+        rb_watchpoints_arm(me, t, pc);
+    put(me, t, pc, NULL);
 }
 
 // Compares with what is recorded and puts nothing in: a stack is needed only for a race.
@@ -76,18 +84,9 @@ void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsign
 
 void rb_access_trapped(struct rb_self *me, const struct rb_touch *t, const struct rb_unwind_frame *frame)
 {
-    struct rb_hit hit;
-
     if (t->write ? me->ignore_writes : me->ignore_reads)
         return;
-    if (RB_UNLIKELY(rb_recording))
-        rb_record_access(me, t, frame->pc);
-    if (inside_granule(t) && rb_history_knows(me, t))
-        return;
-    const uint64_t where = rb_where(rb_stack_from(&me->walk, frame, rb_process.stack_depth), me->id, t->size);
-    rb_history_touch(me, t, where, &hit);
-    if (RB_UNLIKELY(hit.epoch))
-        rb_race_found(me, t, where, &hit);
+    put(me, t, frame->pc, frame);
 }
 
 void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)

@@ -130,7 +130,7 @@ static RB_NOINLINE void fence(int order)
         __atomic_store_n(&rb_fences_on, true, __ATOMIC_RELEASE);
         rb_lost_edge(me);
     }
-    if (rb_resting() || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, 0))) {
+    if (rb_sync_passed_over(me, 0)) {
         rb_leave(me);
         return;
     }
@@ -191,8 +191,7 @@ static RB_NOINLINE struct step step_begin(const volatile void *a, bool make)
 
     if (!s.me)
         return s;
-    s.passed_over = !s.me->ignore_sync &&
-                    (rb_resting() || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(s.me, 0)));
+    s.passed_over = !s.me->ignore_sync && rb_sync_passed_over(s.me, 0);
     rb_sync_begin(s.me);
     if (!s.me->ignore_sync && !s.passed_over)
         s.object = make ? rb_object_get(s.me, (uintptr_t)a) : rb_object_find(s.me, (uintptr_t)a);

@@ -62,11 +62,10 @@ void rb_sync_clear(struct rb_self *me, struct rb_sync *s)
     rb_process.ops->sync_clear(&me->engine, s);
 }
 
-// Is the operation, after which `locks` more are held, none of our business? If it is, what it costs is timed
-// until `finish`.
+// If it is our business, what it costs is timed until `finish`.
 static inline bool passed_over(struct rb_self *me, int locks)
 {
-    if (me->ignore_sync || rb_resting() || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, locks)))
+    if (me->ignore_sync || rb_sync_passed_over(me, locks))
         return true;
     rb_sync_begin(me);
     return false;

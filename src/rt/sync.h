@@ -31,6 +31,13 @@ RB_HIDDEN void rb_on_destroy(struct rb_self *me, uintptr_t object, size_t bytes)
 RB_HIDDEN void rb_on_acquire_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded);
 RB_HIDDEN void rb_on_release_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded);
 
+// Is the operation, after which `locks` more are held, none of our business, because all rests or it is
+// between two windows? An acquire asks after it has really happened, a release before.
+RB_INLINE bool rb_sync_passed_over(struct rb_self *me, int locks)
+{
+    return rb_resting() || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, locks));
+}
+
 // What happens between these is told to samplers that go by cost.
 RB_INLINE void rb_sync_begin(struct rb_self *me)
 {
