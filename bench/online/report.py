@@ -1,9 +1,10 @@
 """What bench/online/run.py measured, as a table, as JSON and as a page, and whether the promises hold.
 
-A cell is a program under a variant: the median of its clean runs, with the best and the spread beside it. Spread is half the
-distance between the best and the worst run, over the median; a ratio whose distance from 1 is smaller than the spreads of both its sides is
-marked ≈ and says nothing. Three more marks: ~ no run was left alone by the rest of the machine, > the time was over (so at
-least that), and — not run or failed. A promise that rests on ~ is not judged."""
+A cell is a program under a variant: the median of its clean runs, with the best beside it. A ratio is the median of the rounds' ratios,
+each of two runs that were made one after the other: the machine changes slowly, so both had the same. Its interval is the one that has
+the true median with 95 % (by order: no shape of the noise is assumed; with fewer than six rounds it is all there is, from least to
+most). A ratio whose interval has 1 in it is marked ≈ and says nothing. Three more marks: ~ no run was left alone by the rest of the
+machine, > the time was over (so at least that), and — not run or failed. A promise that rests on ~ is not judged."""
 import html
 import json
 import math
@@ -12,7 +13,6 @@ import statistics
 import time
 
 FLOOR = 0.01  # of plain: an extra cost smaller than that is taken for that, or ratios of extras would be of noise
-START = 0.010  # seconds that the adaptive sampler may spend at the start beside its budget (docs/sampling.md)
 COLOURS = {"nop": "#8a8a8a", "dormant": "#1f77b4", "adaptive:1%": "#a6dba0", "adaptive:2%": "#5aae61", "adaptive:5%": "#1b7837",
            "adaptive:20%": "#00441b", "all": "#d95f02", "gcc-tsan": "#b2182b", "clang-tsan": "#e7298a", "helgrind": "#7570b3", "drd": "#54278f"}
 
@@ -31,7 +31,7 @@ class Cell:
             return
         cpu = [r["cpu"] for r in self.runs]
         self.cpu, self.best = statistics.median(cpu), min(cpu)
-        self.spread = (max(cpu) - min(cpu)) / 2 / max(self.cpu, 1e-9)
+        self.rounds = {r["round"]: r["cpu"] for r in self.runs}
         self.wall = statistics.median(r["wall"] for r in self.runs)
         self.peak = max(r["peak_kib"] for r in self.runs)
         self.threads = max(r["threads"] for r in self.runs)
@@ -41,6 +41,33 @@ class Cell:
 
     def mark(self):
         return ">" if self.late else "~" if self.disturbed else ""
+
+
+class Ratio:
+    """Of two cells' CPU time, round by round."""
+
+    def __init__(self, cell, base):
+        both = sorted(cell.rounds[n] / max(base.rounds[n], 1e-4) for n in cell.rounds if n in base.rounds)
+        both = both or [cell.cpu / max(base.cpu, 1e-4)]  # no round in which both were left alone
+        self.value, self.count = statistics.median(both), len(both)
+        outside = self.outside(len(both))
+        self.low, self.high = both[outside], both[-1 - outside]
+
+    @staticmethod
+    def outside(n):
+        """How many of n, on each side, may lie outside the interval: a coin thrown n times shows heads that often or less with 2.5 %."""
+        chance, k = 0.5**n, 0
+        while chance <= 0.025 and n >= 6:
+            k += 1
+            chance += math.comb(n, k) * 0.5**n
+        return max(0, k - 1) if n >= 6 else 0
+
+    def says_nothing(self):
+        return self.low <= 1 <= self.high
+
+    def extra(self):
+        """In per cent, with the interval."""
+        return tuple((v - 1) * 100 for v in (self.value, self.low, self.high))
 
 
 def mean(values):
@@ -70,9 +97,13 @@ class Result:
         small = next((v.small for v in self.variants if v.name == variant), False)
         return self.cell(program, "plain-small" if small else "plain")
 
-    def ratio(self, program, variant):
+    def compared(self, program, variant):
         c, b = self.cell(program, variant), self.base(program, variant)
-        return c.cpu / max(b.cpu, 1e-4) if c and b else None
+        return Ratio(c, b) if c and b else None
+
+    def ratio(self, program, variant):
+        r = self.compared(program, variant)
+        return r.value if r else None
 
     # Promises
 
@@ -101,7 +132,7 @@ class Result:
                        "above: " + ", ".join(above) if above else "")
 
     def judge(self):
-        cpu = lambda c, b: c.cpu / b.cpu
+        cpu = lambda c, b: Ratio(c, b).value
         dormant = list(self.pairs("dormant", "plain"))
         if dormant:
             g = mean([cpu(c, b) for _, c, b in dormant])
@@ -121,22 +152,22 @@ class Result:
         yield from self.beside_tsan()
 
     def budget(self, budget):
-        """Above dormant, as a share of dormant, less what the start is allowed."""
+        """Above dormant, as a share of dormant, the start included."""
         pairs = list(self.pairs(f"adaptive:{budget}%", "dormant"))
         if not pairs:
             return
-        over = [((c.cpu - b.cpu - START) / b.cpu * 100, c.spread * 100 + b.spread * 100, p.name) for p, c, b in pairs]
+        over = sorted(((*Ratio(c, b).extra(), p.name) for p, c, b in pairs), reverse=True)
         within = [o for o in over if o[0] <= budget]
         need = math.ceil(0.8 * len(over))
         cost = [(c.runs[0].get("stats") or {}).get("cost_ppm", 0) / 1e4 for _, c, _ in pairs]
-        close = [n for v, s, n in over if budget < v <= budget + s]
+        told = [o for o in over if o[1] > budget]
         yield Promise(f"adaptive, budget {budget} %, above dormant", f"within it on {need} of {len(over)}",
                       f"{len(within)} of {len(over)}; median {statistics.median(o[0] for o in over):.1f} %",
                       self.verdict(len(within) >= need, [x for p in pairs for x in p[1:]]),
                       "; ".join(t for t in (
-                          "above: " + ", ".join(f"{n} {v:.1f} %" for v, _, n in sorted(over, reverse=True) if v > budget)
+                          "above: " + ", ".join(f"{n} {v:.1f} % ({low:.0f} to {high:.0f})" for v, low, high, n in over if v > budget)
                           if len(within) < len(over) else "",
-                          "of these within the spread: " + ", ".join(close) if close else "",
+                          f"with the whole interval above it: {', '.join(o[3] for o in told) or 'none'}",
                           f"by its own count {statistics.median(cost):.1f} %") if t))
 
     def beside_tsan(self):
@@ -144,8 +175,8 @@ class Result:
         for p in self.programs:
             ours, theirs, plain = self.cell(p, "adaptive:5%"), self.cell(p, "clang-tsan"), self.cell(p, "plain")
             if ours and theirs and plain and not ours.late and not plain.late:
-                floor = FLOOR * plain.cpu
-                rows.append((max(theirs.cpu - plain.cpu, floor) / max(ours.cpu - plain.cpu, floor), p.name, ours, theirs, plain))
+                extra = lambda c: max(Ratio(c, plain).value - 1, FLOOR)
+                rows.append((extra(theirs) / extra(ours), p.name, ours, theirs, plain))
         if not rows:
             return
         g = mean([r[0] for r in rows])
@@ -162,12 +193,12 @@ class Result:
     # Table
 
     def ratio_text(self, program, variant):
-        c, b, r = self.cell(program, variant), self.base(program, variant), self.ratio(program, variant)
+        r = self.compared(program, variant)
         if r is None:
             return "—"
-        same = abs(r - 1) < c.spread + b.spread
-        mark = c.mark() or b.mark()
-        return (">" if mark == ">" else "~" if mark == "~" else "≈" if same else "") + (f"{r:.0f}" if r >= 100 else f"{r:.1f}" if r >= 10 else f"{r:.2f}")
+        mark = self.cell(program, variant).mark() or self.base(program, variant).mark()
+        digits = 0 if r.value >= 100 else 1 if r.value >= 10 else 2
+        return (mark or ("≈" if r.says_nothing() else "")) + f"{r.value:.{digits}f} ({r.low:.{digits}f}–{r.high:.{digits}f})"
 
     def table(self, title, value, variants, programs=None):
         names = [v.name for v in variants]
@@ -190,7 +221,7 @@ class Result:
             values = [r for p in self.programs if (r := self.ratio(p, v.name))]
             means.append(f"{mean(values):.2f}" if values else "—")
         out += rows[:-1] + ["| **geometric mean** | " + " | ".join(means) + " |", ""]
-        out += self.table("CPU seconds, median (best), spread", field(lambda c: f"{c.cpu:.2f} ({c.best:.2f}) ±{c.spread * 100:.0f} %"), self.variants)
+        out += self.table("CPU seconds, median (best)", field(lambda c: f"{c.cpu:.2f} ({c.best:.2f})"), self.variants)
         out += self.table("Wall seconds", field(lambda c: f"{c.wall:.2f}"), self.variants)
         servers = [p for p in self.programs if p.kind == "server"]
         if servers:
@@ -266,10 +297,10 @@ td, th {{ text-align: left; padding: .25em .5em; border-top: 1px solid #8884; ve
         for (program, variant), c in self.cells.items():
             entry = {"all_runs": self.runs[(program, variant)]}
             if c.ok:
-                entry |= {"cpu_median": c.cpu, "cpu_best": c.best, "spread": c.spread, "wall": c.wall, "p99_us": c.p99, "peak_kib": c.peak,
+                entry |= {"cpu_median": c.cpu, "cpu_best": c.best, "wall": c.wall, "p99_us": c.p99, "peak_kib": c.peak,
                           "threads": c.threads, "races": c.races, "disturbed": c.disturbed, "timeout": c.late}
-                r = self.ratio(next(p for p in self.programs if p.name == program), variant)
-                entry["ratio"] = r
+                if r := self.compared(next(p for p in self.programs if p.name == program), variant):
+                    entry |= {"ratio": r.value, "ratio_low": r.low, "ratio_high": r.high}
             cells.setdefault(program, {})[variant] = entry
         with open(json_path, "w", encoding="utf-8") as out:
             json.dump({"rounds": self.args.rounds, "kernel": platform.release(), "programs": cells, "left_out": self.left_out, "wrong": self.wrong,

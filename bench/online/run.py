@@ -62,16 +62,19 @@ PROGRAMS = [  # the whole load: one to three seconds of CPU time, plain
     Program("memcached", "memcached", "server", "memcached", (memcached, 100000), (memcached, 2000)),
     Program("redis", "redis", "server", "src/redis-server", (redis, 60000), (redis, 2000)),
     Program("sqlite", "sqlite", "tool", "online", ["db", "50000"], ["db", "500"]),
-    Program("pingpong-8", "pingpong.c", "sync", "", ["8", "100000000"], ["8", "200000"]),
-    Program("pingpong-64", "pingpong.c", "sync", "", ["64", "100000000"], ["64", "200000"]),
+    Program("pingpong-8", "pingpong.c", "sync", "", ["8", "25000000"], ["8", "200000"]),
+    Program("pingpong-64", "pingpong.c", "sync", "", ["64", "25000000"], ["64", "200000"]),
     Program("array", "array.c", "tool", "", ["200000"], ["1000"]),
-    Program("atomics", "atomics.c", "sync", "", ["60000000"], ["200000"]),
+    Program("atomics", "atomics.c", "sync", "", ["10000000"], ["200000"]),
 ]
 
 
 class Variant:
-    def __init__(self, name, build, options="", tool="", slow=False, small=False):
+    """What is run how. Those of `railbird watch` (the plain program, with these words before it) only run when they are named."""
+
+    def __init__(self, name, build, options="", tool="", slow=False, small=False, watch=""):
         self.name, self.build, self.options, self.tool, self.slow, self.small = name, build, options, tool, slow, small
+        self.watch = watch
 
 
 VARIANTS = [
@@ -86,6 +89,11 @@ VARIANTS = [
     Variant("plain-small", "plain", small=True),
     Variant("helgrind", "plain", tool="helgrind", slow=True, small=True),
     Variant("drd", "plain", tool="drd", slow=True, small=True),
+    Variant("watch", "plain", watch="--mode both"),
+    *[Variant(f"watch-{m}:{n}", "plain", watch=f"--mode {m} --per-second {n} --budget 1000%")
+      for m in ("clock", "collide") for n in (10, 100, 1000)],
+    *[Variant(f"watch-{m}:{r}%,{w}ms", "plain", watch=f"--mode {m} --rate {float(r) / 100:g} --window {w} --budget 1000%")
+      for m in ("clock", "collide") for r in ("0.1", "1") for w in (15, 30)],
 ]
 QUICK = ["plain", "nop", "dormant", "adaptive:5%", "clang-tsan"]
 
@@ -193,6 +201,8 @@ class Bench:
                 load = ["--load", os.path.join(self.own, "load"), program.name, str(port), str(arguments[1]), str(CONNECTIONS)]
             else:
                 command += arguments
+            if variant.watch:
+                command = [self.railbird, "watch", *variant.watch.split(), "--", *command]
             if variant.tool:
                 command = ["valgrind", f"--tool={variant.tool}", f"--log-file={work}/valgrind", *command]
             env = {k: v for k, v in os.environ.items() if k not in ("RAILBIRD_OPTIONS", "TSAN_OPTIONS")}
@@ -297,7 +307,7 @@ def arguments():
 
 def chosen(args):
     words = args.variants.split() or (QUICK if args.quick else ["*"])
-    variants = [v for v in VARIANTS if v.name == "plain" or any(fnmatch.fnmatch(v.name, w) for w in words)]
+    variants = [v for v in VARIANTS if v.name == "plain" or any(fnmatch.fnmatch(v.name, w) and not (v.watch and w == "*") for w in words)]
     if any(v.small for v in variants) and not any(v.name == "plain-small" for v in variants):
         variants.append(next(v for v in VARIANTS if v.name == "plain-small"))
     if shutil.which("valgrind") is None:

@@ -21,10 +21,11 @@ RB_HIDDEN void rb_touch(const volatile void *address, size_t size, unsigned how,
 RB_HIDDEN void rb_touch_pieces(const struct iovec *piece, size_t count, size_t bytes, unsigned how,
                                uintptr_t pc);
 
-#define RB_TOUCH(how, address, size)                                              \
-    (RB_UNLIKELY(!rb_passes_odd()) && rb_caller_counts(RB_PC)                     \
-         ? rb_touch((const volatile void *)(address), (size_t)(size), how, RB_PC) \
+#define RB_TOUCH_AT(how, address, size, pc)                                    \
+    (RB_UNLIKELY(!rb_passes_odd()) && rb_caller_counts(pc)                     \
+         ? rb_touch((const volatile void *)(address), (size_t)(size), how, pc) \
          : (void)0)
+#define RB_TOUCH(how, address, size) RB_TOUCH_AT(how, address, size, RB_PC)
 #define READ(address, size)  RB_TOUCH(RB_HOW_READ, address, size)
 #define WRITE(address, size) RB_TOUCH(RB_HOW_WRITE, address, size)
 

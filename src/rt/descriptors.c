@@ -10,8 +10,7 @@
 #include "rt/signals.h"
 #include "rt/sync.h"
 
-#define DESCRIPTORS (1u << 20) // the kernel's usual bound; what is above is looked at each time
-#define LINKS       8
+#define LINKS 8
 
 // Addresses for the tables of objects and accesses, where no process has memory.
 #define OBJECTS ((uintptr_t)1 << 54) // 128 bytes each: for what comes, and for the end
@@ -19,10 +18,10 @@
 #define WORD    8u
 
 // All are arrays of words written whole, without a lock, and need no start: zeros mean nothing is known.
-// object_of: RB_FD_NONE is to be looked at; reset when a descriptor is closed or made. identity: what fstat
-// said, hashed, of those that were looked at, else 0. linked: where to a release goes as well; only ever
-// grows, to RB_FD_EVERYBODY.
-static uint32_t object_of[DESCRIPTORS], identity[DESCRIPTORS];
+// identity: what fstat said, hashed, of those that were looked at, else 0. linked: where to a release goes as
+// well; only ever grows, to RB_FD_EVERYBODY.
+uint32_t rb_fd_objects[RB_FD_DESCRIPTORS];
+static uint32_t identity[RB_FD_DESCRIPTORS];
 static uint32_t linked[RB_FD_COUNT];
 static uint32_t highest; // descriptor ever seen
 static uint32_t own_made;
@@ -74,23 +73,18 @@ static uint32_t look(int fd, uint32_t *id)
     }
 }
 
-uint32_t rb_fd_object(int fd)
+uint32_t rb_fd_look(int fd)
 {
     const int saved = errno;
     uint32_t object, id;
 
     if (fd < 0 || !rb_process.on)
         return RB_FD_NONE;
-    if ((unsigned)fd >= DESCRIPTORS) {
-        object = look(fd, &id);
-        errno = saved;
-        return object;
-    }
-    object = __atomic_load_n(&object_of[fd], __ATOMIC_RELAXED);
-    if (RB_UNLIKELY(object == RB_FD_NONE) && (object = look(fd, &id)) != RB_FD_NONE) {
+    object = look(fd, &id);
+    if (object != RB_FD_NONE && (unsigned)fd < RB_FD_DESCRIPTORS) {
         seen((unsigned)fd);
         __atomic_store_n(&identity[fd], id, __ATOMIC_RELAXED);
-        __atomic_store_n(&object_of[fd], object, __ATOMIC_RELAXED);
+        __atomic_store_n(&rb_fd_objects[fd], object, __ATOMIC_RELAXED);
     }
     errno = saved;
     return object;
@@ -106,7 +100,7 @@ const void *rb_fd_word(int fd)
 
 bool rb_fd_of_word(uintptr_t address, int *fd)
 {
-    if (address < WORDS || address >= WORDS + DESCRIPTORS * WORD)
+    if (address < WORDS || address >= WORDS + RB_FD_DESCRIPTORS * WORD)
         return false;
     *fd = (int)((address - WORDS) / WORD);
     return true;
@@ -114,7 +108,7 @@ bool rb_fd_of_word(uintptr_t address, int *fd)
 
 size_t rb_fd_use(int fd, uint32_t object)
 {
-    return object != RB_FD_NONE && fd >= 0 && (unsigned)fd < DESCRIPTORS ? WORD : 0;
+    return object != RB_FD_NONE && fd >= 0 && (unsigned)fd < RB_FD_DESCRIPTORS ? WORD : 0;
 }
 
 size_t rb_fd_close(int fd)
@@ -122,7 +116,7 @@ size_t rb_fd_close(int fd)
     const int saved = errno;
     uint32_t now = 0;
 
-    if (fd < 0 || (unsigned)fd >= DESCRIPTORS)
+    if (fd < 0 || (unsigned)fd >= RB_FD_DESCRIPTORS)
         return 0;
     const uint32_t before = __atomic_load_n(&identity[fd], __ATOMIC_RELAXED);
     if (before)
@@ -150,14 +144,14 @@ void rb_fd_new(int fd)
 
 void rb_fd_new_as(int fd, uint32_t object)
 {
-    if (fd < 0 || (unsigned)fd >= DESCRIPTORS)
+    if (fd < 0 || (unsigned)fd >= RB_FD_DESCRIPTORS)
         return;
     if (object == RB_FD_WATCHED)
         __atomic_store_n(&watched_used, true, __ATOMIC_RELAXED);
     seen((unsigned)fd);
     forget_uses(fd);
     __atomic_store_n(&identity[fd], 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&object_of[fd], object, __ATOMIC_RELAXED);
+    __atomic_store_n(&rb_fd_objects[fd], object, __ATOMIC_RELAXED);
 }
 
 // Opening a FIFO waits for somebody to open its other end: an ordering that nobody was told of before.
@@ -204,7 +198,7 @@ static bool is_in_files(uint32_t object)
     return object >= RB_FD_FIRST_INODE || object == RB_FD_NAMES;
 }
 
-void rb_fd_release(uint32_t object)
+void rb_fd_release_now(uint32_t object)
 {
     const int saved = errno;
     struct rb_self *me = object == RB_FD_NONE ? NULL : rb_enter();
@@ -231,14 +225,13 @@ void rb_fd_release_end(uint32_t object)
     errno = saved;
 }
 
-static void acquire(uint32_t object, bool main, bool end)
+void rb_fd_acquire_now(uint32_t object, bool end)
 {
     const int saved = errno;
     struct rb_self *me = object == RB_FD_NONE ? NULL : rb_enter();
 
     if (me) {
-        if (main)
-            rb_on_acquire(me, address_of(object));
+        rb_on_acquire(me, address_of(object));
         if (end)
             rb_on_acquire(me, end_of(object));
         if (RB_UNLIKELY(__atomic_load_n(&everybody_used, __ATOMIC_RELAXED)))
@@ -246,16 +239,6 @@ static void acquire(uint32_t object, bool main, bool end)
         rb_leave(me);
     }
     errno = saved;
-}
-
-void rb_fd_acquire(uint32_t object)
-{
-    acquire(object, true, false);
-}
-
-void rb_fd_acquire_end(uint32_t object)
-{
-    acquire(object, true, true);
 }
 
 bool rb_fd_told(void)
@@ -269,7 +252,7 @@ void rb_fd_release_all(void)
     const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
 
     for (uint32_t fd = 0; fd <= most; fd++)
-        rb_fd_release(__atomic_load_n(&object_of[fd], __ATOMIC_RELAXED));
+        rb_fd_release(__atomic_load_n(&rb_fd_objects[fd], __ATOMIC_RELAXED));
 }
 
 // The link is there before the acquire: a release is either before that acquire, and passed on by the release
@@ -339,7 +322,7 @@ void rb_fd_passed_on(int fd)
     const uint32_t now = look(fd, &id);
     for (uint32_t i = 0; i <= most; i++) {
         uint32_t same = object;
-        __atomic_compare_exchange_n(&object_of[i], &same, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&rb_fd_objects[i], &same, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }
     rb_fd_link(object, now);
     rb_fd_link(now, RB_FD_EVERYBODY);

@@ -42,16 +42,49 @@ enum {
     RB_FD_COUNT = RB_FD_FIRST_INODE + RB_FD_INODE_COUNT
 };
 
-// All leave errno alone and do nothing with RB_FD_NONE; all but the first enter the guard themselves.
-RB_HIDDEN uint32_t
-rb_fd_object(int fd); // of an open descriptor; RB_FD_NONE if it is none, or the runtime is off
+#define RB_FD_DESCRIPTORS (1u << 20) // the kernel's usual bound; what is above is looked at each time
+
+// Which object a descriptor stands for, as far as it was looked at: RB_FD_NONE, it was not. Reset when it is
+// closed or made. Written whole, without a lock.
+extern RB_HIDDEN uint32_t rb_fd_objects[RB_FD_DESCRIPTORS];
+
+// All leave errno alone and do nothing with RB_FD_NONE; all but the first two enter the guard themselves.
+RB_HIDDEN uint32_t rb_fd_look(int fd);
+// Of an open descriptor; RB_FD_NONE if it is none, or the runtime is off.
+RB_INLINE uint32_t rb_fd_object(int fd)
+{
+    const uint32_t object =
+        (unsigned)fd < RB_FD_DESCRIPTORS ? __atomic_load_n(&rb_fd_objects[fd], __ATOMIC_RELAXED) : RB_FD_NONE;
+
+    return RB_LIKELY(object != RB_FD_NONE) ? object : rb_fd_look(fd);
+}
+
 RB_HIDDEN uint32_t rb_fd_inode(uint64_t device, uint64_t inode); // of a file
-RB_HIDDEN void rb_fd_release(uint32_t object);
-RB_HIDDEN void rb_fd_acquire(uint32_t object);
+
+// While all rests, order is nobody's business: a release asks before the program's call, an acquire after it.
+RB_HIDDEN void rb_fd_release_now(uint32_t object);
+RB_HIDDEN void rb_fd_acquire_now(uint32_t object, bool end);
+RB_INLINE void rb_fd_release(uint32_t object)
+{
+    if (!rb_resting())
+        rb_fd_release_now(object);
+}
+
+RB_INLINE void rb_fd_acquire(uint32_t object)
+{
+    if (!rb_resting())
+        rb_fd_acquire_now(object, false);
+}
+
 // The end of what comes in: released by who closes the other end, acquired by who reads nothing any more.
 // Apart from the rest, or whoever receives something late would be ordered after a close that came meanwhile.
 RB_HIDDEN void rb_fd_release_end(uint32_t object);
-RB_HIDDEN void rb_fd_acquire_end(uint32_t object);
+RB_INLINE void rb_fd_acquire_end(uint32_t object)
+{
+    if (!rb_resting())
+        rb_fd_acquire_now(object, true);
+}
+
 RB_HIDDEN bool rb_fd_told(void);        // errno, of a call that failed, is something the other end did
 RB_HIDDEN void rb_fd_release_all(void); // every descriptor in use
 // What is released to the first reaches who acquires the second, too, from now on: epoll, splice.

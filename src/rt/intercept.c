@@ -50,7 +50,8 @@ static bool worth_a_look(const volatile void *object)
     return times <= 8 || times % 64 == 0;
 }
 
-#define USED(object) (worth_a_look(object) ? RB_TOUCH(RB_HOW_ATOMIC, object, 1) : (void)0)
+#define USED_AT(object, pc) (worth_a_look(object) ? RB_TOUCH_AT(RB_HOW_ATOMIC, object, 1, pc) : (void)0)
+#define USED(object)        USED_AT(object, RB_PC)
 #define MADE(object) WRITE(object, 1)
 #define RB_TAKES(ret, name, params, args, done, touch, after) \
     RB_INTERCEPT(ret, name, params)                           \
@@ -67,23 +68,34 @@ static bool worth_a_look(const volatile void *object)
             RB_BESIDE(touch, before);                    \
         return RB_REAL(name) args;                       \
     }
-#define RB_LOCKS(name, params, args, object, done, after)                           \
-    RB_INTERCEPT(int, name, params)                                                 \
-    {                                                                               \
-        const int r = RB_REAL(name) args;                                           \
-        if (RB_UNLIKELY(r != 0 || !rb_quick(rb_known_lock, (uintptr_t)(object)))) { \
-            if (done)                                                               \
-                RB_BESIDE(USED(object), after);                                     \
-        }                                                                           \
-        return r;                                                                   \
+// Apart: while all rests a lock is a load and a comparison more than without us, and no register is saved for
+// what is not done.
+#define RB_LOCKS(name, params, args, object, done, after)                                    \
+    static RB_NOINLINE void followed_##name(int r, uintptr_t pc, RB_LIST params)             \
+    {                                                                                        \
+        if ((r != 0 || !rb_quick(rb_known_lock, (uintptr_t)(object))) && (done))             \
+            RB_BESIDE(USED_AT(object, pc), after);                                           \
+    }                                                                                        \
+    RB_INTERCEPT(int, name, params)                                                          \
+    {                                                                                        \
+        const int r = RB_REAL(name) args;                                                    \
+        if (!rb_resting())                                                                   \
+            followed_##name(r, RB_PC, RB_LIST args);                                         \
+        return r;                                                                            \
     }
-#define RB_UNLOCKS(name, params, args, object)                            \
-    RB_INTERCEPT(int, name, params)                                       \
-    {                                                                     \
-        if (RB_UNLIKELY(!rb_quick(rb_known_unlock, (uintptr_t)(object)))) \
-            RB_BESIDE((void)0, rb_on_unlock(me, (uintptr_t)(object)));    \
-        return RB_REAL(name) args;                                        \
+#define RB_UNLOCKS(name, params, args, object)                     \
+    static RB_NOINLINE void followed_##name params                 \
+    {                                                              \
+        if (!rb_quick(rb_known_unlock, (uintptr_t)(object)))       \
+            RB_BESIDE((void)0, rb_on_unlock(me, (uintptr_t)(object))); \
+    }                                                              \
+    RB_INTERCEPT(int, name, params)                                \
+    {                                                              \
+        if (!rb_resting())                                         \
+            followed_##name args;                                  \
+        return RB_REAL(name) args;                                 \
     }
+#define RB_LIST(...) __VA_ARGS__
 #define RB_ODD(ret, name, params)
 #pragma GCC diagnostic ignored "-Wpedantic" // mtx_destroy returns nothing, by `return`
 #include "rt/intercept.def"

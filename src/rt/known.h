@@ -96,8 +96,6 @@ RB_INLINE bool rb_quick(bool (*does)(struct rb_self *me, uintptr_t object), uint
 {
     struct rb_self *me = rb_self_tls;
 
-    if (rb_resting())
-        return true;
     if (RB_UNLIKELY(!me || me->busy))
         return false;
     me->busy = 1;
