@@ -5,6 +5,7 @@
 #include "rt/history.h"
 #include "rt/race.h"
 #include "rt/record.h"
+#include "rt/sampling_collide.h"
 #include "rt/watchpoints.h"
 
 #define FREED_KEPT  1024u
@@ -89,13 +90,11 @@ void rb_access_trapped(struct rb_self *me, const struct rb_touch *t, const struc
     put(me, t, frame->pc, frame);
 }
 
-void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
+static void look_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
 {
     struct rb_touch t = {address, size < FREED_KEPT ? size : FREED_KEPT, true, false, true};
     struct rb_hit hit;
 
-    if (size == 0 || address + size < address || (rb_skip >= 0 && --rb_skip >= 0))
-        return;
     const enum rb_take answer = rb_sampling_next(me, pc);
     if (answer == RB_PASS || me->ignore_writes)
         return;
@@ -113,12 +112,26 @@ void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr
         rb_race_found(me, &t, where, &hit);
 }
 
+void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
+{
+    if (size == 0 || address + size < address || (rb_skip >= 0 && --rb_skip >= 0))
+        return;
+    const uint64_t start = rb_process.by_cost ? rb_arch_ticks() : 0;
+    look_freed(me, address, size, pc);
+    if (start)
+        rb_sampling_cost(me, rb_arch_ticks() - start);
+}
+
 void rb_access_slow(uintptr_t address, size_t size, unsigned how, uintptr_t pc)
 {
     struct rb_self *me = rb_enter();
 
     if (!me)
         return;
+    if (RB_UNLIKELY(rb_process.collides)) {
+        rb_collide_access(me, address, size, how, pc);
+        return;
+    }
     rb_access_inside(me, address, size, how, pc);
     rb_races_report(me);
     rb_leave(me);

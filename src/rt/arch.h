@@ -2,6 +2,7 @@
 #ifndef RB_RT_ARCH_H
 #define RB_RT_ARCH_H
 
+#include "base/ticks.h"
 #include "rt/rt.h"
 
 #define RB_CALL_BYTES 6u // the longest call, and so what must be readable before a return address
@@ -26,15 +27,5 @@ RB_HIDDEN uintptr_t rb_arch_stub(uintptr_t address);
 // Begins a thread that libc does not know: on this stack, with this as its thread pointer. It ends when `run`
 // returns; then the kernel writes 0 to `living`. Its number, or a negative errno.
 RB_HIDDEN long rb_arch_thread(void *stack_top, void *thread_pointer, uint32_t *living, void (*run)(void));
-
-// A cheap clock of constant rate.
-RB_INLINE uint64_t rb_arch_ticks(void)
-{
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#else
-#error "Railbird's runtime needs an arch_*.c and a clock for this machine"
-#endif
-}
 
 #endif

@@ -12,6 +12,7 @@
 #include "rt/race.h"
 #include "rt/record.h"
 #include "rt/sampling.h"
+#include "rt/sampling_collide.h"
 #include "rt/stack_tree.h"
 
 // Blocks by address, direct mapped: a new one takes the place of whatever was there. None with sampler=none,
@@ -60,6 +61,7 @@ static struct rb_block *get_place(uintptr_t address, rb_spin **lock)
 
 void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
 {
+    rb_collide_forget(address, size);
     rb_history_forget(me, address, size);
     rb_objects_forget(me, address, size);
 }
@@ -68,6 +70,8 @@ void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
 // pays for have one, and with a budget the others have the innermost frame.
 static rb_stack where_from(struct rb_self *me, uintptr_t pc)
 {
+    if (rb_process.collides)
+        return rb_stack_child(0, pc);
     if (!rb_process.by_cost)
         return rb_process.take_all || rb_skip < 64 ? rb_stack_here(&me->walk, pc, rb_process.stack_depth) : 0;
     if (!rb_adaptive_affords())
@@ -128,6 +132,13 @@ size_t rb_heap_bytes(void)
 void (*rb_heap_told_new)(const volatile void *block, size_t size);
 void (*rb_heap_told_gone)(const volatile void *block);
 
+// What costs too little to be timed is counted, for samplers that go by cost.
+static void count_block(struct rb_self *me)
+{
+    if (RB_UNLIKELY(++me->count.blocks % 256 == 0 && rb_process.by_cost))
+        rb_sampling_synced(me, 0);
+}
+
 // After the real allocator has answered.
 static void *allocated(void *block, size_t size, uintptr_t pc)
 {
@@ -135,9 +146,12 @@ static void *allocated(void *block, size_t size, uintptr_t pc)
     struct rb_self *me = block ? rb_enter() : NULL;
 
     if (me) {
-        if (!rb_resting())
+        rb_collide_forget((uintptr_t)block, size);
+        if (!(__atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE) & RB_RESTS)) { // no synchronisation
             rb_memory_new(me, (uintptr_t)block,
                           RB_REAL(malloc_usable_size)(block)); // as much as free will write
+            count_block(me);
+        }
         block_new(me, (uintptr_t)block, size, pc);
         rb_leave(me);
         if (RB_UNLIKELY(rb_heap_told_new != NULL))
@@ -162,6 +176,7 @@ static void freeing(void *block, uintptr_t pc)
                 rb_access_freed(me, (uintptr_t)block, size, pc);
             rb_objects_forget(me, (uintptr_t)block, size);
             rb_record_freed(me, (uintptr_t)block);
+            count_block(me);
         }
         block_gone((uintptr_t)block);
         rb_races_report(me);

@@ -147,7 +147,7 @@ void rb_init(char *const *environment)
         rb_process.on = true;
         rb_watch_fork();
         rb_fences_on = rb_process.take_all;
-        if (rb_options.watch && !rb_process.by_cost)
+        if (rb_options.watch && !rb_process.by_cost && !rb_process.collides)
             rb_watchpoints_refused("only with sampler=adaptive");
         if (rb_options.record[0])
             rb_record_start(rb_options.record);

@@ -28,6 +28,8 @@ struct rb_found {
     struct rb_hit before;
 };
 
+const char *rb_race_evidence = "hb"; // written at start
+
 static rb_spin pairs_lock;
 static uint64_t pairs[KNOWN_PAIRS]; // hashes of reported pairs of places, and of word and threads; 0: free
 static uint32_t pair_count;
@@ -258,7 +260,9 @@ static void put_head(struct rb_text *t)
 {
     struct utsname host;
 
-    rb_put(t, "{\"evidence\":\"hb\",\"pid\":");
+    rb_put(t, "{\"evidence\":");
+    rb_put_string(t, rb_race_evidence);
+    rb_put(t, ",\"pid\":");
     rb_put_number(t, (uint64_t)getpid());
     rb_put(t, ",\"host\":");
     rb_put_string(t, uname(&host) ? "" : host.nodename);

@@ -17,6 +17,7 @@ RB_INLINE void rb_races_report(struct rb_self *me)
         rb_races_report_slow(me);
 }
 
+extern RB_HIDDEN const char *rb_race_evidence; // how a race is known: docs/reports.md
 RB_HIDDEN int rb_races_init(void);
 RB_HIDDEN void rb_races_reset_after_fork(void);
 

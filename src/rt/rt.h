@@ -70,6 +70,7 @@ struct rb_self {
     uint32_t id; // 0 is the main thread, unique while 2^24 are enough
     uint32_t os_id;
     struct rb_walk walk;
+    uint64_t steps;                  // synchronisation operations, if RB_COUNTS; others read it
     uint64_t sync_began;             // sync.h: when the operation at hand did; 0: nobody asks
     struct rb_sync ended;            // released when the thread ends, acquired by who joins
     struct rb_sync begun;            // released by the creator, acquired at the start
@@ -111,7 +112,8 @@ struct rb_process {
     bool take_all;     // sampler=all
     bool whole_ranges; // a range is looked at whole, not in a piece
     bool by_cost;      // rb_sampling_cost wants to know what accesses take
-    bool rests;        // no access is taken, so order is nobody's business: rb_resting
+    uint8_t rests;     // RB_RESTS: no access is taken, so order is nobody's business: rb_resting; RB_COUNTS
+    bool collides;     // accesses are compared by traps alone: sampling_collide.h
     bool quick;        // threads may rely on what they remember of objects (known.h)
     bool windows;      // synchronisation may be passed over: rb_sampling_sync says when
     uint64_t lost_edges;
@@ -157,9 +159,25 @@ RB_INLINE void rb_leave(struct rb_self *me)
 // Always with sampler=none; now and then where following synchronisation costs too much
 // (sampling_adaptive.c). A hook asks after the program's operation if that may learn something, before it if
 // it may not; docs/runtime.md, section 3, has why that is enough.
+//
+// That is also the place where synchronisation operations are counted, for samplers that compare by such
+// counts (docs/samplers.md, "Clock races"): before a release can be seen by another thread, its count is. By
+// one instruction, for a handler may come between.
+#define RB_RESTS  1u
+#define RB_COUNTS 2u
+
+RB_INLINE void rb_step(struct rb_self *me)
+{
+    __atomic_fetch_add(&me->steps, 1, __ATOMIC_RELEASE);
+}
+
 RB_INLINE bool rb_resting(void)
 {
-    return __atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE);
+    const uint8_t rests = __atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE);
+
+    if (RB_UNLIKELY(rests & RB_COUNTS) && rb_self_tls)
+        rb_step(rb_self_tls);
+    return rests & RB_RESTS;
 }
 
 // See "edges" above.

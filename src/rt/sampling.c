@@ -62,11 +62,11 @@ static const struct rb_policy policy_random = {.ops = &rb_sample_random,
                                                .next = next_random};
 
 // Every sampler that a running program can have.
-static const struct rb_policy *const policies[] = {&policy_all,         &policy_none,       &policy_random,
-                                                   &rb_policy_literace, &rb_policy_tl_fx,   &rb_policy_g_ad,
-                                                   &rb_policy_g_fx,     &rb_policy_rnd10,   &rb_policy_rnd25,
-                                                   &rb_policy_ucp,      &rb_policy_pacer,   &rb_policy_rpt,
-                                                   &rb_policy_static,   &rb_policy_adaptive};
+static const struct rb_policy *const policies[] = {
+    &policy_all,       &policy_none,        &policy_random,       &rb_policy_literace,
+    &rb_policy_tl_fx,  &rb_policy_g_ad,     &rb_policy_g_fx,      &rb_policy_rnd10,
+    &rb_policy_rnd25,  &rb_policy_ucp,      &rb_policy_pacer,     &rb_policy_rpt,
+    &rb_policy_static, &rb_policy_adaptive, &rb_policy_crsampler, &rb_policy_datacollider};
 
 // ---- the books -----------------------------------------------------------------------------------------
 

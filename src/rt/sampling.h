@@ -41,7 +41,11 @@ struct rb_policy {
 
 extern RB_HIDDEN const struct rb_policy rb_policy_literace, rb_policy_tl_fx, rb_policy_g_ad, rb_policy_g_fx,
     rb_policy_rnd10, rb_policy_rnd25, rb_policy_ucp, rb_policy_pacer, rb_policy_rpt, rb_policy_static,
-    rb_policy_adaptive;
+    rb_policy_adaptive, rb_policy_crsampler, rb_policy_datacollider;
+
+// Which code locations a sampler of so many of them has (spec.p): sampling_static.c. Inside the guard.
+RB_HIDDEN int rb_static_init(void);
+RB_HIDDEN bool rb_static_chosen(uintptr_t pc);
 
 // The process's part. Written at start; `alive` and `most_alive` by threads that come and go.
 struct rb_sampling_process {

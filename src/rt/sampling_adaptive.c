@@ -34,7 +34,8 @@
 #define OTHERS        8u   // bursts prolonged because another thread came by
 #define EAGER         256u // accesses of a thread at places that cannot sleep that are all taken
 #define MOST_GAP      62u
-#define CLOSE_GAP     15u    // while a window closes
+#define CLOSE_GAP     15u    // while a window closes, and where nothing is taken
+#define REST_GAP      255u   // at places that cannot sleep, while all rests
 #define ODD_TICKS     20000u // between two questions at places that cannot sleep, on average
 #define ODD_SLACK     (64u * ODD_TICKS)
 #define COUNT_GAP     31u            // while counting; what is left of it afterwards hides first calls
@@ -42,8 +43,11 @@
 #define LEAST         (4u * COUNTED) // accesses that must have been counted before anything is said of all
 #define CALL_TICKS    60u            // of a call that the clock does not see
 #define SYNC_TICKS    20u            // of a synchronisation operation that is not timed, or beside what is
+#define BLOCK_TICKS   40u            // of a block of the heap that comes or goes
+#define BESIDE        2u             // one part in so many is lost beside: caches, and others who wait for a lock
 #define BATCH         20000u         // ticks a thread spends before it tells
-#define LONGEST       50000u         // ticks of an access: what is longer was not on a core
+#define LONGEST       500000u        // ticks of an access, with code written: what is longer was not on a core
+#define LONGEST_SYNC  50000u         // and of a synchronisation operation, which may wait for another thread
 #define TURN          10000000u      // nanoseconds
 #define SHORT_TURN    1000000u
 #define IDLE_TURN     100000000u
@@ -51,6 +55,7 @@
 #define WAKES         256u // sites that are woken at once
 #define DEBT_SHARE    3    // of what comes in, one part in so many pays back what was given to begin with
 #define EPISODE_SHARE 8    // of what an account may hold, one part in so many is enough for an episode
+#define OVERDRAFT_SHARE 8  // of what an account may hold, one part in so many may be owed for new code
 #define WINDOW_SHARE  4    // of what is earned, one part in so many is for windows
 #define START_NS      20000000u // what it may spend before it has earned anything; paid back
 #define WARM_NS       5e7 // of the program itself, before the first window: until then bursts see everything new
@@ -116,6 +121,13 @@ static uint64_t read_ns(clockid_t which)
 static bool is_open(void)
 {
     return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) >= 0;
+}
+
+// So much was spent on new code that it has to wait as well: it sleeps untouched until it is woken with all
+// others.
+static bool is_overdrawn(void)
+{
+    return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) < -book.most / OVERDRAFT_SHARE;
 }
 
 // At the start everything is taken, not bursts alone, while there is more than half of what was given.
@@ -298,6 +310,17 @@ static bool is_roused(void)
         end_rest();
     rb_spin_unlock(&changing);
     return true;
+}
+
+// The ticker is late, and synchronisation is dear: what is owed must not grow until it comes. Sites go to
+// sleep as they are met.
+static RB_NOINLINE void rest_early(void)
+{
+    if (rb_recording || !rb_spin_try(&changing))
+        return;
+    if (!rb_resting())
+        begin_rest();
+    rb_spin_unlock(&changing);
 }
 
 static bool is_rested(void)
@@ -527,8 +550,8 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
     if (RB_UNLIKELY(!rb_adaptive_taking())) {
         struct rb_site *s = rb_site_at(me, pc);
         if (!rb_site_can_sleep(s) || s->state != RB_SITE_AWAKE || s->taken || s->left || !is_roused()) {
-            *gap = 0;
-            rb_odd_skip = rb_site_sleep(me, s) ? rb_odd_skip : COUNT_GAP;
+            *gap = threaded && !is_overdrawn() ? 0 : CLOSE_GAP;
+            rb_odd_skip = rb_site_sleep(me, s) ? rb_odd_skip : REST_GAP;
             return RB_PASS;
         }
     }
@@ -542,19 +565,27 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
     }
     if (!rb_site_can_sleep(s))
         return at_odd_place(me);
-    if (RB_UNLIKELY(!threaded)) {
+    if (RB_UNLIKELY(is_overdrawn()) && mode != OPEN) { // nothing is taken: ask less often
         rb_site_sleep(me, s);
+        *gap = CLOSE_GAP;
         return RB_PASS;
     }
     me->sampling.window += mode == OPEN;
     return at_site(me, s);
 }
 
+// What is taken off for what was measured: the clock does not see what the program loses beside it.
+static uint64_t charge(uint64_t ticks, uint64_t longest)
+{
+    ticks = ticks < longest ? ticks : longest;
+    return ticks + ticks / BESIDE;
+}
+
 static void cost(struct rb_self *me, uint64_t ticks)
 {
     struct rb_sampling *s = &me->sampling;
 
-    s->ticks += (ticks < LONGEST ? ticks : LONGEST) + CALL_TICKS;
+    s->ticks += charge(ticks, LONGEST) + CALL_TICKS;
     if (RB_LIKELY(s->ticks < BATCH))
         return;
     const int64_t spent = (int64_t)s->ticks;
@@ -575,15 +606,19 @@ static void synced(struct rb_self *me, uint64_t ticks)
     struct rb_sampling *s = &me->sampling;
     const uint64_t operations = me->count.acquires + me->count.releases;
 
-    s->sync_ticks += (ticks < LONGEST ? ticks : LONGEST) + SYNC_TICKS * (operations - s->synced);
+    s->sync_ticks += charge(ticks, LONGEST_SYNC) + SYNC_TICKS * (operations - s->synced) +
+                     BLOCK_TICKS * (me->count.blocks - s->blocks);
     s->synced = operations;
+    s->blocks = me->count.blocks;
     if (RB_LIKELY(s->sync_ticks < BATCH))
         return;
     const uint64_t spent = s->sync_ticks;
     s->sync_ticks = 0;
     __atomic_fetch_add(&now.spent, spent, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&now.synced, spent, __ATOMIC_RELAXED);
-    __atomic_fetch_sub(&now.allowance, (int64_t)spent, __ATOMIC_RELAXED);
+    const uint64_t synced = __atomic_add_fetch(&now.synced, spent, __ATOMIC_RELAXED);
+    const int64_t left = __atomic_sub_fetch(&now.allowance, (int64_t)spent, __ATOMIC_RELAXED);
+    if (RB_UNLIKELY(left < 0 && (int64_t)(synced - book.seen_synced) > book.most / EPISODE_SHARE))
+        rest_early();
 }
 
 static void end(struct rb_self *me)

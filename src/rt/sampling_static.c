@@ -22,7 +22,7 @@ static uint64_t (*known)[WAYS]; // generation << 49 | address << 1 | chosen; 0: 
 static uint64_t threshold;      // P as a fraction of 2^64
 static bool always;
 
-static int init(void)
+int rb_static_init(void)
 {
     const double p = rb_sampling_process.spec.p;
 
@@ -78,7 +78,7 @@ static RB_NOINLINE bool learn(uint64_t *line, uintptr_t pc, uint64_t key)
     return chosen;
 }
 
-static bool is_chosen(uintptr_t pc)
+bool rb_static_chosen(uintptr_t pc)
 {
     const uint64_t key = (rb_unwind_generation() << 48 | pc) & (UINT64_MAX >> 1);
     uint64_t *line = known[(pc * 0x9e3779b97f4a7c15u >> 40) & (LINES - 1)];
@@ -101,13 +101,13 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
 {
     (void)passed;
     *gap = 0;
-    if (is_chosen(pc))
+    if (rb_static_chosen(pc))
         return RB_TAKE;
     rb_site_sleep(me, rb_site_at(me, pc));
     return RB_PASS;
 }
 
 const struct rb_policy rb_policy_static = {.ops = &rb_sample_static,
-                                           .init = init,
+                                           .init = rb_static_init,
                                            .begin = begin,
                                            .next = next};

@@ -12,8 +12,12 @@
 #include "rt/footprint.h"
 
 #define PAGE       4096u
-#define QUEUE      48u
-#define PATIENCE   128u       // calls of sites in the queue before it is worked off
+// Writing code costs 20 to 300 microseconds, however many sites there are: two mprotects, and every core that
+// runs the program is interrupted. A call of a site in the queue costs about PASS_TICKS. So writing is put
+// off until as much was spent on such calls as it took the last time.
+#define QUEUE      1024u
+#define PASS_TICKS 160u
+#define PATIENCE   128u // calls, the first time, and the least
 #define SPAN       (4u << 20) // code that is made writable at once
 #define SITE_SHARE 512u       // a site for so many bytes of memory=
 
@@ -28,8 +32,9 @@ static uint32_t room, places;  // of both; `places` is a power of two
 static uint32_t used, dead;    // records
 static rb_spin lock;           // of the table and the queue
 
-static struct rb_site *queue[QUEUE];
-static uint32_t queued, impatience;
+static struct rb_site *queues[2][QUEUE]; // one is filled, the other one being worked off, under `flips`
+static struct rb_site **queue = queues[0];
+static uint32_t queued, impatience, patience = PATIENCE;
 
 static rb_spin flips; // pages are writable; before `lock` where both are taken
 static uint32_t holds;
@@ -319,19 +324,22 @@ uint32_t rb_sites_flip_all(bool (*wanted)(struct rb_site *s), enum rb_site_state
 
 static RB_NOINLINE void work_off(void)
 {
-    struct rb_site *list[QUEUE];
     const int saved = errno;
 
     if (!rb_spin_try(&flips))
         return;
     if (!holds) {
         rb_spin_lock(&lock);
+        struct rb_site **list = queue;
         const uint32_t count = queued;
-        __builtin_memcpy(list, queue, sizeof(list));
+        queue = queue == queues[0] ? queues[1] : queues[0];
         queued = 0;
         impatience = 0;
         rb_spin_unlock(&lock);
+        const uint64_t start = rb_arch_ticks();
         flip(&(struct batch){list, count, NULL, RB_SITE_ASLEEP});
+        const uint64_t calls = (rb_arch_ticks() - start) / PASS_TICKS;
+        patience = calls < PATIENCE ? PATIENCE : calls < 16 * PATIENCE ? (uint32_t)calls : 16 * PATIENCE;
     }
     rb_spin_unlock(&flips);
     errno = saved;
@@ -352,7 +360,8 @@ bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
     }
     const uint32_t calls = __atomic_load_n(&impatience, __ATOMIC_RELAXED) + 1;
     __atomic_store_n(&impatience, calls, __ATOMIC_RELAXED);
-    if (calls >= PATIENCE || __atomic_load_n(&queued, __ATOMIC_RELAXED) == QUEUE)
+    if (calls >= __atomic_load_n(&patience, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&queued, __ATOMIC_RELAXED) == QUEUE)
         work_off();
     return rb_sites_on;
 }
@@ -375,11 +384,13 @@ int rb_sites_init(size_t memory)
     return 0;
 }
 
-// The fork was made within a hold, so code and table agree; other threads' locks and holds are gone.
+// The fork was made within a hold, so code and table agree; other threads' locks are gone. Their holds stay: one
+// of them may have been unloading a library, of which the loader still knows and which is not there any more.
+// Then the child leaves its code as it is.
 void rb_sites_reset_after_fork(void)
 {
     lock = flips = 0;
-    holds = 0;
+    holds -= holds > 0;
 }
 
 void rb_sites_hold(void)

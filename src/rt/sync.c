@@ -25,6 +25,14 @@ static inline void prepare(struct rb_self *me)
     me->engine.width = __atomic_load_n(&rb_process.width, __ATOMIC_RELAXED);
 }
 
+// Also for what is followed while all rests, and never asks: creation and end of threads.
+static inline void prepare_release(struct rb_self *me)
+{
+    prepare(me);
+    if (RB_UNLIKELY(rb_process.rests & RB_COUNTS))
+        rb_step(me);
+}
+
 void rb_sync_acquire(struct rb_self *me, struct rb_sync *s)
 {
     prepare(me);
@@ -35,7 +43,7 @@ void rb_sync_acquire(struct rb_self *me, struct rb_sync *s)
 
 void rb_sync_release(struct rb_self *me, struct rb_sync *s)
 {
-    prepare(me);
+    prepare_release(me);
     me->count.releases++;
     me->count.releases_skipped += rb_process.ops->release(&me->engine, &me->hb, s);
     settle(me);
@@ -43,7 +51,7 @@ void rb_sync_release(struct rb_self *me, struct rb_sync *s)
 
 void rb_sync_release_join(struct rb_self *me, struct rb_sync *s)
 {
-    prepare(me);
+    prepare_release(me);
     me->count.releases++;
     me->count.releases_skipped += rb_process.ops->release_join(&me->engine, &me->hb, s);
     settle(me);
@@ -51,7 +59,7 @@ void rb_sync_release_join(struct rb_self *me, struct rb_sync *s)
 
 void rb_sync_release_store(struct rb_self *me, struct rb_sync *s)
 {
-    prepare(me);
+    prepare_release(me);
     me->count.releases++;
     me->count.releases_skipped += rb_process.ops->release_store(&me->engine, &me->hb, s);
     settle(me);

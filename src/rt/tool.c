@@ -117,7 +117,7 @@ struct launch {
     const char *path;
     char *const *arguments;
     char *const *environment;
-    int input;
+    int input, output; // output: -1 for the program's own
     char *stack;       // of the tool until it execs
     volatile int tool; // its process
 };
@@ -130,6 +130,8 @@ static int in_tool(void *given)
     if (rb_report_fd != 2)
         syscall(SYS_dup3, rb_report_fd, 2, 0);
     syscall(SYS_dup3, l->input, 0, 0);
+    if (l->output >= 0)
+        syscall(SYS_dup3, l->output, 1, 0);
     syscall(SYS_execve, l->path, l->arguments, l->environment);
     syscall(SYS_exit, 127);
     return 127;
@@ -206,8 +208,8 @@ static int wait_for(pid_t middle, const struct launch *l)
     }
 }
 
-// Not one of the standard descriptors, which a program may have closed and the tool gets anew. -1: all of the record is not
-// to be had there (no descriptor left, RLIMIT_FSIZE).
+// Not one of the standard descriptors, which a program may have closed and the tool gets anew. -1: all of the
+// record is not to be had there (no descriptor left, RLIMIT_FSIZE).
 static int memory_file(const char *record, size_t bytes)
 {
     const int made = (int)syscall(SYS_memfd_create, "railbird-report", 1 /* MFD_CLOEXEC */);
@@ -225,13 +227,28 @@ static int memory_file(const char *record, size_t bytes)
     return fd;
 }
 
+// The tool with these words and this standard input: its exit status, or -1.
+static int run_words(const char *path, const char *const *words, char *const *environment, char *stack,
+                     int input, int output)
+{
+    struct launch l = {path, (char *const *)(uintptr_t)words, environment, input, output, stack + STACK_BYTES,
+                       0};
+    sigset_t all, before;
+
+    sigfillset(&all);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8); // the child must not run a handler of ours
+    const int middle = clone(in_middle, stack + 2 * STACK_BYTES, CLONE_VM, &l);
+    const int status = middle < 0 ? -1 : wait_for(middle, &l);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
+    return status;
+}
+
 static enum rb_tool_answer run_tool(const char *path, const char *record, size_t bytes, char **environment,
                                     char *stack)
 {
     char log[4200];
     const char *arguments[12] = {path, "report", "--live"};
     unsigned n = 3;
-    sigset_t all, before;
 
     if (rb_options.report) {
         arguments[n++] = "--text";
@@ -245,20 +262,11 @@ static enum rb_tool_answer run_tool(const char *path, const char *record, size_t
         arguments[n++] = "--suppressions";
         arguments[n++] = rb_options.suppressions;
     }
-    struct launch l = {path,
-                       (char *const *)(uintptr_t)arguments,
-                       environment,
-                       memory_file(record, bytes),
-                       stack + STACK_BYTES,
-                       0};
-    if (l.input < 0)
+    const int input = memory_file(record, bytes);
+    if (input < 0)
         return RB_TOOL_MISSING;
-    sigfillset(&all);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8); // the child must not run a handler of ours
-    const int middle = clone(in_middle, stack + 2 * STACK_BYTES, CLONE_VM, &l);
-    const int status = middle < 0 ? -1 : wait_for(middle, &l);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
-    syscall(SYS_close, l.input);
+    const int status = run_words(path, arguments, environment, stack, input, -1);
+    syscall(SYS_close, input);
     if (status == 0 || status == 1) // 1: printed, but the JSON file could not be written, which it has said
         return RB_TOOL_REPORTED;
     return status == 3 ? RB_TOOL_SUPPRESSED : RB_TOOL_MISSING;
@@ -282,4 +290,32 @@ enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)
     answer = run_tool(path, record, bytes, (char **)(void *)(map + 2 * STACK_BYTES), map);
     syscall(SYS_munmap, map, room);
     return answer;
+}
+
+int rb_tool_run(const char *const *words, const char *input, size_t bytes)
+{
+    const char *path = tool_path(), *all[8] = {path};
+    const size_t room = 2 * STACK_BYTES + MOST_ENV * sizeof(char *);
+    unsigned n = 1;
+
+    for (; path && *words && n + 1 < RB_LENGTH(all); words++)
+        all[n++] = *words;
+    char *map =
+        (char *)syscall(SYS_mmap, NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!path || (uintptr_t)map > (uintptr_t)-4096)
+        return -1;
+    const int made = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
+    const int nothing = made < 0 ? -1 : (int)syscall(SYS_fcntl, made, F_DUPFD_CLOEXEC, 3);
+    const int in = memory_file(input, bytes);
+    char **environment = (char **)(void *)(map + 2 * STACK_BYTES);
+    clean_environment(environment);
+    const int status = nothing < 0 || in < 0 ? -1 : run_words(path, all, environment, map, in, nothing);
+    if (made >= 0)
+        syscall(SYS_close, made);
+    if (nothing >= 0)
+        syscall(SYS_close, nothing);
+    if (in >= 0)
+        syscall(SYS_close, in);
+    syscall(SYS_munmap, map, room);
+    return status;
 }

@@ -10,6 +10,9 @@
 enum rb_tool_answer { RB_TOOL_REPORTED, RB_TOOL_SUPPRESSED, RB_TOOL_MISSING };
 
 RB_HIDDEN enum rb_tool_answer rb_tool_report(const char *record, size_t bytes);
+// Another of the tool's commands, with this input, its output thrown away: its exit status, or -1. At most
+// six words, then NULL.
+RB_HIDDEN int rb_tool_run(const char *const *words, const char *input, size_t bytes);
 // Without the tool: the bare record goes to the JSON file, to be symbolized later.
 RB_HIDDEN void rb_tool_keep(const char *record, size_t bytes);
 // Text for people: stderr, or log_path.

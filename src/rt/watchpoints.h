@@ -22,8 +22,8 @@ RB_INLINE bool rb_watchpoints_due(void)
     return RB_UNLIKELY(next != UINT64_MAX) && rb_arch_ticks() >= next;
 }
 
-// Opens the breakpoints if watch= wants them: the calling thread and all that it and its descendants make
-// from now on have them. Inside the guard, before the second thread.
+// Opens the breakpoints if watch= or the sampler wants them: the calling thread and all that it and its
+// descendants make from now on have them. Inside the guard, before the second thread.
 RB_HIDDEN void rb_watchpoints_open(void);
 RB_HIDDEN void rb_watchpoints_arm(struct rb_self *me, const struct rb_touch *t, uintptr_t pc);
 // A SIGTRAP: true if it was ours, and is dealt with.
@@ -33,6 +33,9 @@ RB_HIDDEN void rb_watchpoints_turn(int64_t earned, bool open);
 // A rest has begun (docs/runtime.md, section 3): no access is taken any more, so there is nothing to wait
 // for.
 RB_HIDDEN void rb_watchpoints_rest(void);
+// Now and then, by one thread at a time: does anything speak against them? Then they are stopped. False:
+// there are none.
+RB_HIDDEN bool rb_watchpoints_check(void);
 RB_HIDDEN uint64_t rb_watchpoints_spent(void);          // ticks
 RB_HIDDEN void rb_watchpoints_stop(const char *reason); // for good; NULL: the program ends
 RB_HIDDEN void rb_watchpoints_reset_after_fork(void);

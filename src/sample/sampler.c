@@ -5,12 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct rb_sampler_ops *const rb_samplers[] = {
-    &rb_sample_all,   &rb_sample_none, &rb_sample_random, &rb_sample_literace, &rb_sample_tl_fx,
-    &rb_sample_g_ad,  &rb_sample_g_fx, &rb_sample_rnd10,  &rb_sample_rnd25,    &rb_sample_ucp,
-    &rb_sample_pacer, &rb_sample_rpt,  &rb_sample_static, &rb_sample_adaptive, NULL};
+const struct rb_sampler_ops *const rb_samplers[] = {&rb_sample_all,
+                                                    &rb_sample_none,
+                                                    &rb_sample_random,
+                                                    &rb_sample_literace,
+                                                    &rb_sample_tl_fx,
+                                                    &rb_sample_g_ad,
+                                                    &rb_sample_g_fx,
+                                                    &rb_sample_rnd10,
+                                                    &rb_sample_rnd25,
+                                                    &rb_sample_ucp,
+                                                    &rb_sample_pacer,
+                                                    &rb_sample_rpt,
+                                                    &rb_sample_static,
+                                                    &rb_sample_adaptive,
+                                                    &rb_sample_crsampler,
+                                                    &rb_sample_datacollider,
+                                                    NULL};
 
 #define PACER_LENGTH 4096u // accesses in a period unless said otherwise
+#define LIMIT_MS     15u   // of a breakpoint (crsampler, datacollider), unless said otherwise
+#define MOST_MS      10000u
 
 // What the sampler takes, for messages: "all", "random:P", ...
 static void list_known(char *out, size_t room)
@@ -89,6 +104,15 @@ int rb_sampler_parse(const char *text, struct rb_sampler_spec *spec, struct rb_e
         spec->length = numbers == 2 ? (uint64_t)b : PACER_LENGTH;
         return 0;
     }
+    if (ops == &rb_sample_crsampler || ops == &rb_sample_datacollider) {
+        if (!is_share(a) || (numbers == 2 && (!(b >= 1 && b <= MOST_MS) || b != (double)(uint64_t)b)))
+            return rb_bad_input(e,
+                                "sampler '%.40s': expected %s:P or %s:P,MS with P from 0 to 1 and whole "
+                                "milliseconds from 1 to %u",
+                                text, ops->name, ops->name, MOST_MS);
+        spec->length = numbers == 2 ? (uint64_t)b : LIMIT_MS;
+        return 0;
+    }
     if (*ops->parameters && (numbers != 1 || !is_share(a)))
         return rb_bad_input(e, "sampler '%.40s': expected one probability from 0 to 1", text);
     return 0;
@@ -99,10 +123,7 @@ int rb_sampler_parse_offline(const char *text, struct rb_sampler_spec *spec, str
     const int status = rb_sampler_parse(text, spec, e);
 
     if (status == 0 && spec->ops->online)
-        return rb_bad_input(e,
-                            "sampler '%s' decides by measured cost and works in a running program only; on a "
-                            "trace, take 'literace' or 'random:P'",
-                            spec->ops->name);
+        return rb_bad_input(e, "sampler '%s' %s", spec->ops->name, spec->ops->online);
     return status;
 }
 

@@ -21,7 +21,7 @@ enum rb_take { RB_PASS, RB_CHECK, RB_TAKE };
 struct rb_sampler_spec {
     const struct rb_sampler_ops *ops;
     double p, delta; // P, or EPS and DELTA
-    uint64_t length; // pacer: accesses in a period
+    uint64_t length; // pacer: accesses in a period; crsampler, datacollider: the limit, in milliseconds
     char text[48];   // as the user wrote it
 };
 
@@ -48,12 +48,12 @@ struct rb_sampler {
 
 struct rb_sampler_ops {
     const char *name;
-    const char *parameters; // "", ":P", ":EPS,DELTA", ":P[,LENGTH]"
+    const char *parameters; // "", ":P", ":EPS,DELTA", ":P[,LENGTH]", ...
     const char *help;
     bool takes_all;                     // the gap is always 0
     bool wants_functions;               // decides by enter and exit
     bool windows;                       // RPT, driven by the replay
-    bool online;                        // in a running program only
+    const char *online;                 // in a running program only: why, and what to take on a trace
     const struct rb_call_policy *calls; // LiteRace's family (sample/calls.h)
     int (*start)(struct rb_sampler *s); // negative errno when memory is out; may be NULL
     // gap policies: accesses to pass over before the next TAKE, from here on; `between` says whether those
@@ -68,8 +68,9 @@ struct rb_sampler_ops {
 
 extern const struct rb_sampler_ops rb_sample_all, rb_sample_none, rb_sample_random, rb_sample_literace,
     rb_sample_tl_fx, rb_sample_g_ad, rb_sample_g_fx, rb_sample_rnd10, rb_sample_rnd25, rb_sample_ucp,
-    rb_sample_pacer, rb_sample_rpt, rb_sample_static, rb_sample_adaptive;
-extern const struct rb_sampler_ops *const rb_samplers[]; // all of them, NULL at the end
+    rb_sample_pacer, rb_sample_rpt, rb_sample_static, rb_sample_adaptive, rb_sample_crsampler,
+    rb_sample_datacollider;
+extern const struct rb_sampler_ops *const rb_samplers[]; // all of them, online ones last; NULL at the end
 
 // Parses "name:parameters". An error says what is known.
 int rb_sampler_parse(const char *text, struct rb_sampler_spec *spec, struct rb_error *e);

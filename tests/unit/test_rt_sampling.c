@@ -51,7 +51,10 @@ void rb_deliver_deferred(struct rb_self *me)
     (void)me;
 }
 
-// No watchpoints here.
+// No breakpoints here.
+const struct rb_policy rb_policy_crsampler = {.ops = &rb_sample_crsampler};
+const struct rb_policy rb_policy_datacollider = {.ops = &rb_sample_datacollider};
+
 void rb_watchpoints_open(void)
 {
 }
