@@ -3,7 +3,7 @@
 #   make            builds into build/          make bench      the tables of docs/performance.md (an hour)
 #   make demo       a first look                make install    PREFIX=/usr/local
 #   make test       all tests, a few minutes    make test-long  fuzzing and the long tier
-PACKAGES = build-essential cmake pkg-config python3 clang libomp-dev libjansson-dev libdw-dev libcmocka-dev
+PACKAGES = build-essential cmake pkg-config python3 clang libomp-dev libjansson-dev libdw-dev libzydis-dev libcmocka-dev
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 BUILD ?= build
@@ -37,7 +37,7 @@ demo: build
 
 # gcc, clang, and our own code under AddressSanitizer and UndefinedBehaviorSanitizer. What builds programs with several
 # compilers itself is done once.
-ONCE = test_programs|test_cc|test_examples|test_doctor
+ONCE = test_programs|test_cc|test_examples|test_doctor|test_atomic_forms
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@cmake -S . -B build-clang -DCMAKE_C_COMPILER=clang >/dev/null
@@ -62,6 +62,7 @@ test-long: test
 	@RB_TEST_TRACES=50000 $(BUILD)/bin/test_equivalence
 	@$(call need,clang-19)
 	@RAILBIRD=$(BUILD)/bin/railbird tests/cli/test_programs.sh -c gcc -c clang -c clang-19 -n 20
+	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/toggle.sh 600 64
 	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/run.sh 120 64
 	@for t in memory threads mmap; do RAILBIRD=$(realpath $(BUILD))/bin/railbird tests/limits/$$t.sh long || exit 1; done
 

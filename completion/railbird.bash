@@ -28,6 +28,20 @@ _railbird() {
                 esac
             done
             ;;
+        watch)
+            for ((i = 2; i < COMP_CWORD; i++)); do
+                case ${COMP_WORDS[i]} in
+                -o | --mode | --per-second | --rate | --window | --module | --budget) i=$((i + 1)) ;;
+                = | -*) ;;
+                *)
+                    [ "${COMP_WORDS[i - 1]}" = = ] || [ "${COMP_WORDS[i - 2]}" = -o ] || {
+                        compopt -o default
+                        return
+                    }
+                    ;;
+                esac
+            done
+            ;;
         record)
             for ((i = 2; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
@@ -48,8 +62,10 @@ _railbird() {
     --engine | --engines) words=$engines ;;
     --sampler | --samplers) words=$samplers ;;
     --format) words="text json sarif html" ;;
+    --mode) words="clock collide both" ;;
+    --per-second | --rate | --window | --module | --budget) ;;
     -o)
-        if [ "$command" = run ]; then
+        if [ "$command" = run ] || [ "$command" = watch ]; then
             words=$keys
             compopt -o nospace
         fi
@@ -57,10 +73,11 @@ _railbird() {
     --output | --races | --html | --baseline | --suppressions | --debug-path) ;;
     *)
         if [ "$COMP_CWORD" -eq 1 ]; then
-            words="cc c++ run record report doctor analyze compare trace --version --help"
+            words="cc c++ run watch record report doctor analyze compare trace --version --help"
         elif [[ $word == -* ]]; then
             case $command in
             run) words="-o --json --self-test --help" ;;
+            watch) words="--mode --per-second --rate --window --module --budget --candidates --no-atomics -o --json --help" ;;
             record) words="--output --sampler --no-functions --merge --help" ;;
             report) words="--format -o --baseline --suppressions --debug-path --json --help" ;;
             doctor) words="--json --help" ;;

@@ -14,12 +14,14 @@ enum rb_exit { RB_EXIT_OK = 0, RB_EXIT_INTERNAL = 1, RB_EXIT_USAGE = 2, RB_EXIT_
 int cmd_cc(int argc, char **argv);
 int cmd_cxx(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_analyze(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_code_table(int argc, char **argv);
 
 // Prints "railbird COMMAND: text" on stderr and gives the status that belongs to the fault.
 int cli_fail(const char *command, const struct rb_error *e);

@@ -24,7 +24,7 @@ static const char help_text[] =
     "Reads reports (a JSON object a line, as report=json:FILE makes them; '-' is standard input), puts "
     "names\n"
     "to addresses, and merges those of the same race. Exit status 66 if there is a race that is neither\n"
-    "suppressed nor in the baseline.\n"
+    "suppressed nor in the baseline nor a mere candidate of 'railbird watch'.\n"
     "\n"
     "  --format F            text (default), json (an object a line), sarif (2.1.0), html (one page)\n"
     "  -o OUT                there instead of standard output\n"
@@ -319,6 +319,17 @@ static int write_all(const struct work *w, struct rb_error *e)
     return status;
 }
 
+// One that is new, and more than a candidate of 'railbird watch'.
+static bool has_race(const struct work *w)
+{
+    for (size_t i = 0; i < w->races.count; i++) {
+        const struct rb_race *race = &w->races.race[i];
+        if ((race->is_new || !w->options->baseline) && !json_object_get(race->record, "candidate"))
+            return true;
+    }
+    return false;
+}
+
 // ------------------------------------------------------------------------------------------------------ live
 
 enum { LIVE_ALL_SUPPRESSED = 3 };
@@ -353,7 +364,7 @@ int cmd_report(int argc, char **argv)
         status = read_all(&w, &e);
         if (status == 0)
             status = write_all(&w, &e);
-        status = status < 0 ? cli_fail("report", &e) : w.new ? RB_EXIT_RACE : RB_EXIT_OK;
+        status = status < 0 ? cli_fail("report", &e) : has_race(&w) ? RB_EXIT_RACE : RB_EXIT_OK;
         rb_races_free(&w.races);
         rb_baseline_free(&w.baseline);
         rb_suppressions_free(&w.suppressions);

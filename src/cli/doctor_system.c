@@ -4,6 +4,7 @@
 #include <gnu/libc-version.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,21 @@ void check_libc(struct finding *f)
 
 static volatile int watched;
 
-enum { WATCH_SIGTRAP, WATCH_COUNTS, WATCH_COUNTS_NOTHING, WATCH_ERRNO }; // WATCH_ERRNO + the errno
+enum {
+    WATCH_SIGTRAP,
+    WATCH_COUNTS,
+    WATCH_COUNTS_NOTHING,
+    WATCH_UNHEARD,
+    WATCH_ERRNO
+}; // WATCH_ERRNO + the errno
+
+static volatile sig_atomic_t trapped;
+
+static void on_trap(int number)
+{
+    (void)number;
+    trapped = 1;
+}
 
 static int open_breakpoint(bool sigtrap)
 {
@@ -94,7 +109,7 @@ static int open_breakpoint(bool sigtrap)
     return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-// Does an access count?
+// Does an access count, and does it call the handler?
 static int try_breakpoint(void)
 {
     uint64_t count = 0;
@@ -107,8 +122,18 @@ static int try_breakpoint(void)
     close(fd);
     if (!counted)
         return WATCH_COUNTS_NOTHING;
+    struct sigaction action = {.sa_handler = on_trap};
+    sigset_t trap;
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    sigaction(SIGTRAP, &action, NULL);
+    sigprocmask(SIG_UNBLOCK, &trap, NULL);
     fd = open_breakpoint(true);
-    return fd >= 0 ? WATCH_SIGTRAP : WATCH_COUNTS;
+    if (fd < 0)
+        return WATCH_COUNTS;
+    watched++;
+    close(fd);
+    return trapped ? WATCH_SIGTRAP : WATCH_UNHEARD;
 }
 
 void check_breakpoints(struct finding *f)
@@ -118,7 +143,8 @@ void check_breakpoints(struct finding *f)
 
     switch (result) {
     case WATCH_SIGTRAP:
-        finding_set(f, FINDING_OK, "hardware breakpoints work, and tell the thread (perf_event_paranoid %ld)",
+        finding_set(f, FINDING_OK,
+                    "hardware breakpoints work: one was hit, and told the thread (perf_event_paranoid %ld)",
                     paranoid);
         break;
     case WATCH_COUNTS:
@@ -128,6 +154,10 @@ void check_breakpoints(struct finding *f)
     case WATCH_COUNTS_NOTHING:
         finding_set(f, FINDING_WARN,
                     "hardware breakpoints are accepted and never hit, as on some virtual machines");
+        finding_change(f, "'railbird watch' and watch=1 find nothing here; 'run' works without");
+        break;
+    case WATCH_UNHEARD:
+        finding_set(f, FINDING_WARN, "a hardware breakpoint was hit, and the thread was not told");
         finding_change(f, "'railbird watch' and watch=1 find nothing here; 'run' works without");
         break;
     case -1:

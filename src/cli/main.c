@@ -11,17 +11,19 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *help;
+    const char *help; // NULL: of use to other commands and to tests, and not listed
 } commands[] = {
     {"cc", cmd_cc, "the C compiler with instrumentation, and the runtime at link time"},
     {"c++", cmd_cxx, "the same for C++"},
     {"run", cmd_run, "runs an instrumented program, or one built with -fsanitize=thread"},
+    {"watch", cmd_watch, "finds races in a program that was built without Railbird"},
     {"record", cmd_record, "runs an instrumented program and writes a trace of it"},
     {"doctor", cmd_doctor, "says what works on this machine and what to change"},
     {"analyze", cmd_analyze, "one engine, one sampler on a trace"},
     {"compare", cmd_compare, "the same trace through many engines and samplers"},
     {"report", cmd_report, "reports of many runs: symbolized, merged, as text, JSON, SARIF or HTML"},
     {"trace", cmd_trace, "looks at, converts, checks, generates traces"},
+    {"code-table", cmd_code_table, NULL},
 };
 
 static void help(FILE *out)
@@ -30,7 +32,8 @@ static void help(FILE *out)
           "usage: railbird COMMAND [ARGUMENTS]     railbird COMMAND -h\n\n",
           out);
     for (size_t i = 0; i < RB_LENGTH(commands); i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
+        if (commands[i].help)
+            fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
     fputs("\nExit status: 0 done, no race; 66 race found; 2 bad usage or input; 1 internal failure.\n", out);
 }
 
@@ -69,7 +72,8 @@ int main(int argc, char **argv)
     rb_bad_input(&e, "'%s' is not a command", argv[1]);
     fprintf(stderr, "railbird: %s; expected one of:", e.text);
     for (size_t i = 0; i < RB_LENGTH(commands); i++)
-        fprintf(stderr, " %s", commands[i].name);
+        if (commands[i].help)
+            fprintf(stderr, " %s", commands[i].name);
     fputc('\n', stderr);
     return RB_EXIT_USAGE;
 }

@@ -141,6 +141,8 @@ int rb_races_add(struct rb_races *races, json_t *record, struct rb_error *e)
     json_object_del(record, "control");
     rb_race_id(record, id);
     race = find(races, id);
+    if (race && !json_object_get(record, "candidate")) // one sight of it that is proof makes it a race
+        json_object_del(race->record, "candidate");
     if (race)
         account(race, record);
     else

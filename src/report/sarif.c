@@ -295,10 +295,9 @@ static json_t *headline(struct sarif *s, const json_t *record)
 static json_t *result(struct sarif *s, const struct rb_race *race)
 {
     const json_t *record = race->record, *top = rb_race_top(record, 0);
-    const char *evidence = rb_member_text(record, "evidence"), *sampler = rb_member_text(record, "sampler");
+    const char *sampler = rb_member_text(record, "sampler");
     json_t *object = json_object(), *prints = json_object(), *bag = json_object(), *places = json_array();
-    // a clock race of an unmodified binary is a candidate: atomics are not seen there
-    const bool weak = evidence && !strcmp(evidence, "clock");
+    const bool weak = rb_member_text(record, "candidate") != NULL;
 
     set(s, object, "ruleId", json_string("data-race"));
     set(s, object, "ruleIndex", json_integer(0));

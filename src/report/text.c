@@ -71,9 +71,11 @@ static void put_threads(FILE *out, const json_t *record)
 void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baseline)
 {
     const json_t *accesses = json_object_get(race->record, "accesses");
-    const char *sampler = rb_member_text(race->record, "sampler");
+    const char *sampler = rb_member_text(race->record, "sampler"),
+               *candidate = rb_member_text(race->record, "candidate");
 
-    fprintf(out, "==================\nWARNING: Railbird: data race (pid=%" JSON_INTEGER_FORMAT ")\n",
+    fprintf(out, "==================\n%s (pid=%" JSON_INTEGER_FORMAT ")\n",
+            candidate ? "CANDIDATE: Railbird: possible data race" : "WARNING: Railbird: data race",
             rb_member_int(race->record, "pid"));
     for (size_t i = 0; i < 2; i++) {
         put(out, "  ", rb_words_access(race->record, i), ":\n");
@@ -81,11 +83,14 @@ void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baselin
     }
     put_location(out, race->record);
     put_threads(out, race->record);
-    put(out, "SUMMARY: Railbird: ", rb_words_summary(race->record), "\n");
+    put(out, candidate ? "CANDIDATE: Railbird: possible " : "SUMMARY: Railbird: ",
+        rb_words_summary(race->record), "\n");
     fprintf(out, "  id %s, evidence: %s", race->id, rb_words_evidence(race->record));
     if (sampler)
         put(out, ", sampler ", strdup(sampler), "");
     fputc('\n', out);
+    if (candidate)
+        put(out, "  candidate: ", strdup(candidate), "\n");
     put(out, "  ", rb_words_seen(race), "\n");
     if (has_baseline)
         fprintf(out, "  %s\n", race->is_new ? "new: not in the baseline" : "known: in the baseline");
