@@ -70,12 +70,8 @@ void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
 // pays for have one, and with a budget the others have the innermost frame.
 static rb_stack where_from(struct rb_self *me, uintptr_t pc)
 {
-    if (rb_process.collides)
-        return rb_stack_child(0, pc);
     if (!rb_process.by_cost)
         return rb_process.take_all || rb_skip < 64 ? rb_stack_here(&me->walk, pc, rb_process.stack_depth) : 0;
-    if (!rb_adaptive_affords())
-        return rb_stack_child(0, pc);
     const uint64_t start = rb_arch_ticks();
     const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
     rb_sampling_cost(me, rb_arch_ticks() - start);
@@ -88,8 +84,10 @@ static void block_new(struct rb_self *me, uintptr_t address, size_t size, uintpt
 
     if (!blocks)
         return;
-    const rb_stack stack = where_from(me, pc);
-    *get_place(address, &lock) = (struct rb_block){address, size, stack, stack ? me->id : RB_NO_THREAD};
+    const bool dear = rb_process.collides || (rb_process.by_cost && !rb_adaptive_affords());
+    const rb_stack stack = dear ? 0 : where_from(me, pc);
+    *get_place(address, &lock) =
+        (struct rb_block){address, size, stack, dear || stack ? me->id : RB_NO_THREAD, dear ? pc : 0};
     rb_spin_unlock(lock);
 }
 
@@ -113,6 +111,8 @@ bool rb_heap_block(uintptr_t address, struct rb_block *block)
         const struct rb_block b = blocks[i];
         if (b.address && address >= b.address && address - b.address < (b.size ? b.size : 1)) {
             *block = b;
+            if (b.pc)
+                block->stack = rb_stack_child(0, b.pc);
             found = true;
         }
     }

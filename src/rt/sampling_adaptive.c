@@ -57,7 +57,8 @@
 #define EPISODE_SHARE 8    // of what an account may hold, one part in so many is enough for an episode
 #define OVERDRAFT_SHARE 8  // of what an account may hold, one part in so many may be owed for new code
 #define WINDOW_SHARE  4    // of what is earned, one part in so many is for windows
-#define START_NS      20000000u // what it may spend before it has earned anything; paid back
+#define START_NS      4000000u // for each per cent: what it may spend before it has earned anything; paid back
+#define MOST_START_NS 20000000u
 #define WARM_NS       5e7 // of the program itself, before the first window: until then bursts see everything new
 #define GATED_NS      4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
 
@@ -90,6 +91,7 @@ static struct {
     uint64_t seen_spent; // at the last turn
     uint64_t ticker_ns;  // of tickers, all in all
     uint64_t turn_ns;    // of the ticker that runs, at its last turn
+    uint64_t turned_ns;  // when that was
     uint64_t opened_ns;  // when the window began
     uint64_t count_cpu;  // CPU time of the process then
     double own_ns;       // of the program itself, all in all
@@ -106,6 +108,7 @@ static struct {
     int64_t episode_synced, episode_earned; // ticks, in this episode; earned before the ticker was paid
     int64_t debt;                           // ticks given to begin with and not yet paid back
     uint64_t episodes;
+    double pace;                            // ticks earned in a TURN, as in the last one
     uint32_t idle_turns, lonely_turns;
     struct rb_rng rng;
 } book;
@@ -323,11 +326,24 @@ static RB_NOINLINE void rest_early(void)
     rb_spin_unlock(&changing);
 }
 
-static bool is_rested(void)
+// What must have been earned for an episode.
+static int64_t enough(void)
 {
     const int64_t least = 8 * (int64_t)book.flip_ticks, share = book.most / EPISODE_SHARE;
 
-    return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > (least > share ? least : share);
+    return least > share ? least : share;
+}
+
+static bool is_rested(void)
+{
+    return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > enough();
+}
+
+static double start_ns(void)
+{
+    const double ns = (double)rb_options.budget * 1e-4 * START_NS;
+
+    return ns < MOST_START_NS ? ns : MOST_START_NS;
 }
 
 // ---- the ticker ----------------------------------------------------------------------------------------
@@ -360,7 +376,8 @@ static bool earn(void)
     const uint64_t turns_ns =
         ticker < book.turn_ns ? ticker : ticker - book.turn_ns; // a new ticker begins at 0
     const uint64_t spent = __atomic_load_n(&now.spent, __ATOMIC_RELAXED);
-    const double real = (double)(read_ns(CLOCK_MONOTONIC) - book.started_ns);
+    const uint64_t real_ns = read_ns(CLOCK_MONOTONIC);
+    const double real = (double)(real_ns - book.started_ns);
     const double share = (double)rb_options.budget * 1e-6;
 
     if (real > 0)
@@ -376,9 +393,12 @@ static bool earn(void)
     const int64_t cost = (int64_t)((double)turns_ns * book.ticks_a_ns);
     book.turn_ns = ticker;
     book.ticker_ns += turns_ns;
-    book.most = (int64_t)((share * 1e9 + START_NS) * book.ticks_a_ns);
+    book.most = (int64_t)((share * 1e9 + start_ns()) * book.ticks_a_ns);
     pay_in((int64_t)(own_ns * share * book.ticks_a_ns), cost);
-    return own_ns > (double)TURN / 100;
+    const double passed = (double)(real_ns - book.turned_ns);
+    book.pace = passed > 0 ? (double)book.earned * TURN / passed : 0;
+    book.turned_ns = real_ns;
+    return own_ns > passed / 100;
 }
 
 // Bursts are as long as the budget allows: they grow while some of it is left over, and shrink when it was
@@ -414,6 +434,17 @@ static void wake_some(void)
     }
     if (count)
         rb_sites_flip(list, count, RB_SITE_AWAKE);
+}
+
+// When there is nothing to do until so much has been earned, the ticker sleeps half of the time that this
+// takes at the pace of the last turn: each of its turns interrupts the program, whose threads may hold locks.
+static uint64_t until_earned(int64_t ticks)
+{
+    const int64_t missing = ticks - __atomic_load_n(&now.allowance, __ATOMIC_RELAXED);
+    const double turns = book.pace > 0 ? (double)missing / book.pace / 2 : 0;
+    const double ns = turns > 1 ? turns * TURN : TURN;
+
+    return ns < IDLE_TURN ? (uint64_t)ns : IDLE_TURN;
 }
 
 // Ends an episode, or begins one. True: all rests.
@@ -457,16 +488,19 @@ static uint64_t turn(void)
         return ++book.idle_turns > 10 ? IDLE_TURN : TURN;
     book.idle_turns = 0;
     if (rest_or_not())
-        return TURN;
+        return until_earned(enough());
     const int64_t window = (int64_t)(1e6 * book.ticks_a_ns) + 4 * (int64_t)book.flip_ticks;
     if (now.warm && __atomic_load_n(&now.saved, __ATOMIC_RELAXED) > 2 * window) {
         open_window();
         return SHORT_TURN;
     }
-    if (is_open())
+    if (is_open()) {
         wake_some();
-    else
+    } else {
         size_bursts();
+        if (book.synced * 2 < book.earned)
+            return until_earned(0);
+    }
     return book.synced > book.earned ? SHORT_TURN : TURN; // soon exhausted
 }
 
@@ -494,11 +528,12 @@ static void have_threads(void)
     if (!__atomic_exchange_n(&threaded, true, __ATOMIC_ACQ_REL)) {
         if (rb_resting())
             end_rest();
-        const uint64_t ns = read_ns(CLOCK_MONOTONIC) - book.started_ns;
+        book.turned_ns = read_ns(CLOCK_MONOTONIC);
+        const uint64_t ns = book.turned_ns - book.started_ns;
         if (ns > 1000000)
             book.ticks_a_ns = (double)(rb_arch_ticks() - book.started_ticks) / (double)ns;
         book.cpu_ns = read_ns(CLOCK_PROCESS_CPUTIME_ID);
-        now.allowance = book.debt = (int64_t)(START_NS * book.ticks_a_ns);
+        now.allowance = book.debt = (int64_t)(start_ns() * book.ticks_a_ns);
         now.lavish = now.allowance / 2;
         wake_all(give_first);
         rb_watchpoints_open();
