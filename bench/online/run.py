@@ -90,9 +90,9 @@ VARIANTS = [
     Variant("helgrind", "plain", tool="helgrind", slow=True, small=True),
     Variant("drd", "plain", tool="drd", slow=True, small=True),
     Variant("watch", "plain", watch="--mode both"),
-    *[Variant(f"watch-{m}:{n}", "plain", watch=f"--mode {m} --per-second {n} --budget 1000%")
+    *[Variant(f"watch-{m}:{n}", "plain", watch=f"--mode {m} --per-second {n} --budget 100%")
       for m in ("clock", "collide") for n in (10, 100, 1000)],
-    *[Variant(f"watch-{m}:{r}%,{w}ms", "plain", watch=f"--mode {m} --rate {float(r) / 100:g} --window {w} --budget 1000%")
+    *[Variant(f"watch-{m}:{r}%,{w}ms", "plain", watch=f"--mode {m} --rate {float(r) / 100:g} --window {w} --budget 100%")
       for m in ("clock", "collide") for r in ("0.1", "1") for w in (15, 30)],
 ]
 QUICK = ["plain", "nop", "dormant", "adaptive:5%", "clang-tsan"]

@@ -125,7 +125,9 @@ extern RB_HIDDEN const char *rb_code_refused; // words: code cannot be written h
 
 RB_HIDDEN bool rb_sample_int3(ucontext_t *context); // an int3; false: not one of ours
 RB_HIDDEN void rb_sample_hit(const struct rb_breakpoint_hit *hit, ucontext_t *context);
-RB_HIDDEN void rb_samples_expire(void); // the agent's thread
+// The agent's thread: ends breakpoints that had their time. How long to wait for the next, at most `most_ns`;
+// and is one set?
+RB_HIDDEN uint64_t rb_samples_wait(uint64_t most_ns, bool *set);
 RB_HIDDEN void rb_samples_stop(void);
 RB_HIDDEN void rb_samples_after_fork(void);
 extern RB_TLS RB_HIDDEN uint64_t rb_stood; // ticks that the trap at hand has waited

@@ -1,5 +1,5 @@
 // Samples: from an int3 to a breakpoint, and from its hit to a pair. All of it runs in the handler of
-// SIGTRAP, with all signals blocked, but for rb_samples_expire.
+// SIGTRAP, with all signals blocked, but for rb_samples_wait.
 //
 // A setting of a breakpoint (struct setting) has one owner, the thread whose access it is for. Its state:
 //
@@ -413,20 +413,27 @@ void rb_sample_hit(const struct rb_breakpoint_hit *hit, ucontext_t *context)
 
 // ---- the agent's thread ---------------------------------------------------------------------------------
 
-void rb_samples_expire(void)
+uint64_t rb_samples_wait(uint64_t most_ns, bool *set)
 {
     const uint64_t now = rb_arch_ticks();
 
+    *set = false;
     for (uint32_t i = 0; i < rb_breakpoints.count; i++) {
         struct setting *s = &settings[i];
-        if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) != CLOCK || now <= s->until)
+        const uint32_t state = __atomic_load_n(&s->state, __ATOMIC_ACQUIRE);
+        *set |= state != FREE;
+        if (state != CLOCK)
             continue;
-        if (change(s, CLOCK, CAUGHT)) {
+        const uint64_t until = s->until, ns = until > now ? rb_agent_ns(until - now) + 1 : 0;
+        if (ns) {
+            most_ns = ns < most_ns ? ns : most_ns;
+        } else if (change(s, CLOCK, CAUGHT)) {
             RB_COUNTED(expired);
             clear(s);
             end(s);
         }
     }
+    return most_ns;
 }
 
 void rb_samples_after_fork(void)
