@@ -41,12 +41,14 @@ static const char help_text[] =
 // gcc expands small memcpy and memset after it has instrumented, so they would go unseen; calls are seen.
 static const char *const gcc_calls[] = {"-fno-builtin-memcpy", "-fno-builtin-memset", "-fno-builtin-memmove"};
 
+// The one call that is last in an instrumented function is that of __tsan_func_exit: as a jump it could not be
+// told from its callers' calls, and never slept.
+static const char no_jumps[] = "-fno-optimize-sibling-calls";
+
 static void add_compile(struct cli_words *out, enum cc_family family)
 {
     cli_words_add(out, "-fsanitize=thread");
-    // The one call that is last in an instrumented function is that of __tsan_func_exit: as a jump it could
-    // not be told from its callers' calls, and never slept.
-    cli_words_add(out, "-fno-optimize-sibling-calls");
+    cli_words_add(out, no_jumps);
     for (size_t i = 0; family == CC_GCC && i < RB_LENGTH(gcc_calls); i++)
         cli_words_add(out, gcc_calls[i]);
 }
@@ -97,6 +99,8 @@ static int add_link(const char *command, struct cli_words *out, enum cc_family f
         cli_words_add(out, "-fsanitize=thread");
         cli_words_add(out, "-fno-sanitize-link-runtime");
     }
+    if (family != CC_GCC && line->code)
+        cli_words_add(out, no_jumps);
     if (!line->shared && !line->partial && !line->bare && !line->runtime)
         status = add_runtime(command, out, line);
     cc_line_for_link(out, line, arguments);
