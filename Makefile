@@ -37,7 +37,7 @@ demo: build
 
 # gcc, clang, and our own code under AddressSanitizer and UndefinedBehaviorSanitizer. What builds programs with several
 # compilers itself is done once.
-ONCE = test_programs|test_cc|test_examples|test_doctor|test_atomic_forms
+ONCE = test_programs|test_cc|test_examples|test_doctor|test_atomic_forms|test_watch_agent
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@cmake -S . -B build-clang -DCMAKE_C_COMPILER=clang >/dev/null
