@@ -202,13 +202,11 @@ static int record(char **words, const char *output, const char *sampler, bool fu
 {
     struct rb_error e = {0};
     struct launch l;
-    char *path = launch_find(words[0]), *raw, *pair;
+    char *path = launch_need(words[0], &e), *raw, *pair;
     int status;
 
-    if (!path) {
-        rb_bad_input(&e, "cannot run '%s': %s", words[0], strerror(errno));
+    if (!path)
         return cli_fail("record", &e);
-    }
     if (cli_same_file(path, output))
         return cli_usage("record", "-o %s: that is the program itself", output);
     status = prepare(path);

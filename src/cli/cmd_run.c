@@ -176,16 +176,11 @@ static int start(char **words, const struct rb_options *given, bool json)
 {
     struct rb_error e = {0};
     struct program p;
-    char *path = launch_find(words[0]);
+    char *path = launch_need(words[0], &e);
     int status;
 
-    if (!path) {
-        const char *why = strerror(errno);
-        const bool here = !strchr(words[0], '/') && access(words[0], X_OK) == 0;
-        rb_bad_input(&e, "cannot run '%s': %s%s", words[0], why,
-                     here ? "; the one here is ./ and its name" : "");
+    if (!path)
         return cli_fail("run", &e);
-    }
     program_look(path, &p);
     status = prepare(path, &p);
     free(path);

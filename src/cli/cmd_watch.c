@@ -332,16 +332,11 @@ static int run_for_json(char **words)
 static int start(char **words, const struct watch *w)
 {
     struct rb_error e = {0};
-    char *path = launch_find(words[0]);
+    char *path = launch_need(words[0], &e);
     int status;
 
-    if (!path) {
-        const char *why = strerror(errno);
-        const bool here = !strchr(words[0], '/') && access(words[0], X_OK) == 0;
-        rb_bad_input(&e, "cannot run '%s': %s%s", words[0], why,
-                     here ? "; the one here is ./ and its name" : "");
+    if (!path)
         return cli_fail("watch", &e);
-    }
     status = prepare(path);
     free(path);
     if (status >= 0)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "cli/witness.h"
 
 static bool can_run(const char *path)
@@ -51,6 +52,17 @@ char *launch_find(const char *name)
     }
     errno = refused ? EACCES : ENOENT;
     return NULL;
+}
+
+char *launch_need(const char *name, struct rb_error *e)
+{
+    char *path = launch_find(name);
+    const char *why = path ? "" : strerror(errno);
+    const bool here = !path && !strchr(name, '/') && access(name, X_OK) == 0;
+
+    if (!path)
+        rb_bad_input(e, "cannot run '%s': %s%s", name, why, here ? "; the one here is ./ and its name" : "");
+    return path;
 }
 
 static int wait_for(pid_t pid)

@@ -9,6 +9,9 @@
 
 // The file that execvp would run, or NULL (errno: ENOENT, EACCES). To be freed.
 char *launch_find(const char *name);
+// The same for a program that the user wants run: if there is none, *e says so.
+struct rb_error;
+char *launch_need(const char *name, struct rb_error *e);
 
 // Runs the words with standard output (and standard error, if `both`) into `out`, cut off at `room` and
 // always ended. Returns the status waitpid gave, or -1 if it could not be run.

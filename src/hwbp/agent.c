@@ -65,20 +65,6 @@ static void measure_ticks(void)
 
 // ---- what was asked for ---------------------------------------------------------------------------------
 
-static void complain(void *context, const char *line)
-{
-    char text[512];
-    struct rb_text t;
-
-    (void)context;
-    rb_text_init(&t, text, sizeof(text) - 1);
-    rb_put(&t, "Railbird: ");
-    rb_put(&t, line);
-    t.end++;
-    rb_put_char(&t, '\n');
-    syscall(SYS_write, 2L, text, (size_t)(t.at - text));
-}
-
 static bool take(const char **text, const char *key)
 {
     const char *t = *text;
@@ -307,7 +293,7 @@ static void on_quick_exit(void)
 
 static __attribute__((constructor(101))) void on_load(void)
 {
-    const struct rb_options_host host = {NULL, complain, NULL};
+    const struct rb_options_host host = {NULL, rb_complain, NULL};
     const char *options = getenv("RAILBIRD_OPTIONS"), *tsan = getenv("TSAN_OPTIONS");
     const int saved = errno;
 

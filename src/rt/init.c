@@ -48,20 +48,6 @@ RB_WEAK const char *__railbird_default_options(void)
     return "";
 }
 
-static void say(void *context, const char *line)
-{
-    char text[512];
-    struct rb_text t;
-
-    (void)context;
-    rb_text_init(&t, text, sizeof(text) - 1);
-    rb_put(&t, "Railbird: ");
-    rb_put(&t, line);
-    t.end++;
-    rb_put_char(&t, '\n');
-    syscall(SYS_write, 2, text, (size_t)(t.at - text));
-}
-
 static const char *expected(void *context, enum rb_option option, const char *value)
 {
     static struct rb_error error;
@@ -90,7 +76,7 @@ static const char *variable(char *const *environment, const char *name)
 
 static void read_options(char *const *environment)
 {
-    const struct rb_options_host host = {NULL, say, expected};
+    const struct rb_options_host host = {NULL, rb_complain, expected};
     struct rb_error error;
 
     rb_options_init(&rb_options);
@@ -156,7 +142,7 @@ void rb_init(char *const *environment)
         rb_process.quick = rb_process.ops->knows && !rb_process.windows && !rb_options.record[0];
         rb_self_make();
     } else {
-        say(NULL, "not enough memory for the runtime: the program runs unwatched; set memory= or ulimit -v");
+        rb_complain(NULL, "not enough memory for the runtime: the program runs unwatched; set memory= or ulimit -v");
     }
     errno = saved;
 }

@@ -32,6 +32,20 @@ RB_WEAK const char *__railbird_default_suppressions(void)
     return "";
 }
 
+void rb_complain(void *context, const char *line)
+{
+    char text[512];
+    struct rb_text t;
+
+    (void)context;
+    rb_text_init(&t, text, sizeof(text) - 1);
+    rb_put(&t, "Railbird: ");
+    rb_put(&t, line);
+    t.end++;
+    rb_put_char(&t, '\n');
+    syscall(SYS_write, 2, text, (size_t)(t.at - text));
+}
+
 void rb_put_control(struct rb_text *t)
 {
     const char *tsan = __tsan_default_suppressions(), *own = __railbird_default_suppressions();

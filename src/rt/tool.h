@@ -18,6 +18,8 @@ RB_HIDDEN void rb_tool_keep(const char *record, size_t bytes);
 // Text for people: stderr, or log_path.
 extern RB_HIDDEN int rb_report_fd; // 2, unless the program has said otherwise
 RB_HIDDEN void rb_say(const char *text, size_t bytes);
+// One line on standard error, for options that are not understood; a callback of rb_options_parse.
+RB_HIDDEN void rb_complain(void *context, const char *line);
 // The suppressions the program carries itself, as the record's "control".
 RB_HIDDEN void rb_put_control(struct rb_text *t);
 
