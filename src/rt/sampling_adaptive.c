@@ -600,7 +600,7 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
     }
     if (!rb_site_can_sleep(s))
         return at_odd_place(me);
-    if (RB_UNLIKELY(is_overdrawn()) && mode != OPEN) { // nothing is taken: ask less often
+    if (RB_UNLIKELY(!threaded || is_overdrawn()) && mode != OPEN) { // nothing is taken: ask less often
         rb_site_sleep(me, s);
         *gap = CLOSE_GAP;
         return RB_PASS;
