@@ -2,7 +2,9 @@
 """What samplers find: the racy programs of programs.tsv under sampler=all, which says what there is to find, and then
 again and again under each sampler.
 
-    bench/detect/run.py [--runs N] [--only GLOB] [--configs C,...] [--json FILE] [--work DIR]
+    bench/detect/run.py [--runs N] [--only GLOB] [--configs C,...] [--size N] [--json FILE] [--work DIR]
+
+--size is how much the programs do, in per cent: 100 is a third of a second of CPU time, 400 well above one.
 
 RAILBIRD names the tool (default build/bin/railbird). A configuration is a sampler with its options, as adaptive,
 adaptive:budget=10%, literace, pacer:0.03, random:0.01. `pacer` and `random` without a number get the rate whose CPU time
@@ -68,10 +70,10 @@ def read_table(only):
     return [Program(r) for r in rows if fnmatch.fnmatch(r[0], only)]
 
 
-def build(p, railbird, work):
+def build(p, railbird, work, size):
     p.path = os.path.join(work, p.name)
     tool = "c++" if p.template.endswith(".cc") else "cc"
-    line = [railbird, tool, "-O2", "-g", *("-D" + d for d in p.defines.split()), p.source, "-o", p.path]
+    line = [railbird, tool, "-O2", "-g", *("-D" + d for d in p.defines.split()), f"-DSIZE={size}", p.source, "-o", p.path]
     subprocess.run(line, check=True, timeout=TIMEOUT)
 
 
@@ -271,10 +273,10 @@ def as_json(programs, configs, a, calibration, bad):
 # ---- all of it -----------------------------------------------------------------------------------------------
 
 
-def prepare(programs, work, jobs):
+def prepare(programs, work, jobs, size):
     os.makedirs(work, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for n, _ in enumerate(pool.map(lambda p: build(p, RAILBIRD, work), programs), 1):
+        for n, _ in enumerate(pool.map(lambda p: build(p, RAILBIRD, work, size), programs), 1):
             progress(f"built {n}/{len(programs)}")
     for n, p in enumerate(programs, 1):
         progress(f"sampler=all {n}/{len(programs)}: {p.name}")
@@ -290,6 +292,7 @@ def main():
     ask.add_argument("--runs", type=int, default=10)
     ask.add_argument("--only", default="*", help="programs, as GLOB")
     ask.add_argument("--configs", default="adaptive,literace,pacer,random")
+    ask.add_argument("--size", type=int, default=100, help="of the programs' work, in per cent")
     ask.add_argument("--json", metavar="FILE")
     ask.add_argument("--work", default=os.path.join(TOP, "bench", "out", "detect"))
     ask.add_argument("--jobs", type=int, default=2, help="compilers at once")
@@ -298,7 +301,7 @@ def main():
     programs = read_table(a.only)
     if not programs:
         ask.error(f"no program is called {a.only}")
-    prepare(programs, a.work, a.jobs)
+    prepare(programs, a.work, a.jobs, a.size)
 
     configs, calibration = a.configs.split(","), {}
     loose = [c for c in configs if c in ("pacer", "random")]
