@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/engine.h"
+#include "lab/engines.h"
 #include "lab/html.h"
 
 int cli_fail(const char *command, const struct rb_error *e)
@@ -54,8 +54,8 @@ int cli_unknown_engine(const char *command, const char *name)
     char known[128];
     size_t used = 0;
 
-    for (int i = 0; rb_engines[i]; i++)
-        used += (size_t)snprintf(known + used, sizeof(known) - used, " %s", rb_engines[i]->name);
+    for (int i = 0; rb_lab_engines[i]; i++)
+        used += (size_t)snprintf(known + used, sizeof(known) - used, " %s", rb_lab_engines[i]->name);
     return cli_usage(command, "--engine %s: not known; expected one of:%s", name, known);
 }
 

@@ -12,9 +12,8 @@ static const char help_text[] =
     "usage: railbird analyze TRACE [--engine E] [--sampler S] [--seed N] [--races FILE] [--lenient] "
     "[--json]\n"
     "\n"
-    "Runs a trace (.rbt, or RAPID's STD text) through one happens-before engine, looking at the accesses "
-    "that\n"
-    "one sampler takes, and prints what was found and what it cost. Exit status 66 if there is a race.\n"
+    "Runs a trace (.rbt, or RAPID's STD text) through one engine, looking at the accesses that one sampler\n"
+    "takes, and prints what was found and what it cost. Exit status 66 if there is a race.\n"
     "\n"
     "  --engine E     so (default)";
 
@@ -27,8 +26,8 @@ struct options {
 static void help(void)
 {
     fputs(help_text, stdout);
-    for (int i = 0; rb_engines[i]; i++)
-        printf("\n                   %-10s %s", rb_engines[i]->name, rb_engines[i]->help);
+    for (int i = 0; rb_lab_engines[i]; i++)
+        printf("\n                   %-10s %s", rb_lab_engines[i]->name, rb_lab_engines[i]->help);
     fputs("\n  --sampler S    all (default)", stdout);
     for (int i = 0; rb_samplers[i] && !rb_samplers[i]->online; i++)
         printf("\n                   %s%-*s %s", rb_samplers[i]->name,
@@ -66,7 +65,7 @@ static int parse(int argc, char **argv, struct options *o)
     while ((c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
         switch (c) {
         case OPT_ENGINE:
-            o->replay.engine = rb_engine_find(optarg);
+            o->replay.engine = rb_lab_engine_find(optarg);
             if (!o->replay.engine)
                 return cli_unknown_engine("analyze", optarg);
             break;
@@ -95,6 +94,10 @@ static int parse(int argc, char **argv, struct options *o)
     }
     if (rb_sampler_parse_offline(sampler, &o->replay.sampler, &e) < 0)
         return cli_usage("analyze", "--sampler: %s", e.text);
+    if (o->replay.engine->predict && o->replay.sampler.ops->windows)
+        return cli_usage("analyze",
+                         "--engine %s needs the whole trace: it cannot run in the windows of --sampler %s",
+                         o->replay.engine->name, o->replay.sampler.text);
     if (o->json && o->races && !strcmp(o->races, "-"))
         return cli_usage("analyze", "--races - and --json cannot share standard output");
     if (optind + 1 != argc)

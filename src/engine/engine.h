@@ -124,11 +124,16 @@ struct rb_access {
 
 struct rb_cell; // engine/access_history.h
 
+struct rb_predictor_ops;
+
 struct rb_engine_ops {
     const char *name;
     const char *help;
-    // Would an acquire teach the thread nothing? NULL for engines that cannot tell cheaply; where it is not, a thread's
-    // `version` grows whenever its clock changes. False may mean that it is not known.
+    // Not NULL: an engine for whole traces, with operations of its own (predict/predict.h) and none of those
+    // below.
+    const struct rb_predictor_ops *predict;
+    // Would an acquire teach the thread nothing? NULL for engines that cannot tell cheaply; where it is not,
+    // a thread's `version` grows whenever its clock changes. False may mean that it is not known.
     bool (*knows)(const struct rb_thread *, const struct rb_sync *);
     bool every_release; // the local epoch grows at every release, not only after a sampled access
     int (*thread_start)(struct rb_engine *, struct rb_thread *); // slot is set, the rest zero
@@ -145,8 +150,8 @@ struct rb_engine_ops {
     // Checks the access against the cell and, with `record`, puts it in. Race: partner->epoch is not 0.
     void (*access)(struct rb_engine *, struct rb_thread *, struct rb_cell *, struct rb_access, bool record,
                    struct rb_partner *);
-    // Checks the access against the cell and leaves the cell as it is: for cells that share only some bytes with
-    // the access. *partner is set only by a race.
+    // Checks the access against the cell and leaves the cell as it is: for cells that share only some bytes
+    // with the access. *partner is set only by a race.
     void (*peek)(const struct rb_engine *, const struct rb_thread *, const struct rb_cell *, struct rb_access,
                  struct rb_partner *);
     void (*cell_clear)(struct rb_engine *, struct rb_cell *);

@@ -70,10 +70,10 @@ static void choose(struct bar_plot *p, char *note, size_t room)
             dead |= bit;
     }
     dead &= ~live;
-    for (size_t i = 0; live && rb_engines[i]; i++)
+    for (size_t i = 0; live && rb_lab_engines[i]; i++)
         if (dead & 1u << i)
             used += (size_t)snprintf(note + used, used < room ? room - used : 0, "%s%s",
-                                     dropped++ ? ", " : " Below 0.1 % everywhere: ", rb_engines[i]->name);
+                                     dropped++ ? ", " : " Below 0.1 % everywhere: ", rb_lab_engines[i]->name);
     if (dropped)
         snprintf(note + used, used < room ? room - used : 0, ".");
     for (size_t i = 0; i < p->c->row_count; i++)

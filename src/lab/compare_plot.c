@@ -51,7 +51,7 @@ size_t rb_engine_series(const struct rb_engine_ops *engine)
 {
     size_t i = 0;
 
-    while (rb_engines[i] && rb_engines[i] != engine)
+    while (rb_lab_engines[i] && rb_lab_engines[i] != engine)
         i++;
     return i;
 }
@@ -71,7 +71,7 @@ struct cluster {
     double x, y;
     const struct rb_compare_row *row; // the last of those in it
     size_t sampler;                   // first row of its group
-    uint32_t engines;                 // bit i: rb_engines[i]
+    uint32_t engines;                 // bit i: rb_lab_engines[i]
 };
 
 struct recall_plot {
@@ -106,9 +106,10 @@ static void names_of(uint32_t engines, char *out, size_t room)
     size_t used = 0;
 
     out[0] = 0;
-    for (size_t i = 0; rb_engines[i] && used < room; i++)
+    for (size_t i = 0; rb_lab_engines[i] && used < room; i++)
         if (engines & 1u << i)
-            used += (size_t)snprintf(out + used, room - used, "%s%s", used ? ", " : "", rb_engines[i]->name);
+            used +=
+                (size_t)snprintf(out + used, room - used, "%s%s", used ? ", " : "", rb_lab_engines[i]->name);
 }
 
 static void draw_axes(FILE *out, const struct recall_plot *p)

@@ -58,7 +58,7 @@ static void write_csv(struct rb_state *s, const struct rb_event *e, uint64_t ind
     putc('\n', out);
 }
 
-static void warn(struct rb_state *s, const struct rb_event *e, uint64_t index, const struct rb_partner *p)
+void rb_state_warn(struct rb_state *s, const struct rb_event *e, uint64_t index, const struct rb_partner *p)
 {
     s->result->warnings++;
     if (!rb_pair_add(&s->result->static_races, rb_where_location(p->where), e->location) ||
@@ -66,6 +66,8 @@ static void warn(struct rb_state *s, const struct rb_event *e, uint64_t index, c
         s->failed = true;
     if (s->options->races)
         write_csv(s, e, index, p);
+    if (s->options->warned)
+        s->options->warned(s->options->warned_context, rb_where_index(p->where), index, e->target);
 }
 
 // ---------------------------------------------------------------------------------------------- the stream
@@ -130,7 +132,7 @@ static RB_NOINLINE void warn_at(const struct feed *f, uint32_t i, const struct r
 {
     const struct rb_event e = event_at(f, i, f->layout.record_bytes == 16);
 
-    warn(f->s, &e, f->first + i, p);
+    rb_state_warn(f->s, &e, f->first + i, p);
 }
 
 static RB_NOINLINE int rare_at(const struct feed *f, uint32_t i)
@@ -318,13 +320,18 @@ int rb_replay(struct rb_reader *r, const struct rb_replay_options *o, struct rb_
     int status;
 
     *result = (struct rb_result){0};
+    if (o->engine->predict && o->sampler.ops->windows)
+        return rb_bad_input(e, "engine %s needs the whole trace: it cannot run in the windows of sampler %s",
+                            o->engine->name, o->sampler.text);
     if (o->races && (status = rb_reader_load_names(r, e)) < 0)
         return status;
     const double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
     status = rb_state_open(&s);
-    rb_reader_records_at_use(r, true);
+    rb_reader_records_at_use(r, !o->engine->predict); // which uses every record
     if (status == 0)
-        status = s.sampler.ops->windows ? rb_windows_run(&s) : whole_trace(&s);
+        status = o->engine->predict       ? rb_replay_predict(&s)
+                 : s.sampler.ops->windows ? rb_windows_run(&s)
+                                          : whole_trace(&s);
     // Windows and read-unlocks are not checked one by one; the writer has said it of the whole.
     if (status == 0 && (r->header.flags & RBT_LENIENT) && !o->lenient)
         status = rb_bad_input(

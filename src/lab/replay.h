@@ -6,17 +6,22 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "engine/engine.h"
+#include "lab/engines.h"
 #include "lab/pair_set.h"
 #include "sample/sampler.h"
 #include "trace/reader.h"
+
+// Told of each warning: the numbers of the two events, and the variable.
+typedef void (*rb_warning_fn)(void *context, uint64_t first, uint64_t second, uint64_t variable);
 
 struct rb_replay_options {
     const struct rb_engine_ops *engine;
     struct rb_sampler_spec sampler;
     uint64_t seed;
     bool lenient;
-    FILE *races; // a CSV line a warning; NULL for none
+    FILE *races;          // a CSV line a warning; NULL for none
+    rb_warning_fn warned; // may be NULL
+    void *warned_context;
     rb_progress_fn progress;
     void *progress_context;
 };

@@ -42,7 +42,7 @@ static int open_tables(struct rb_state *s)
     s->touched = rb_arena_zalloc(&s->arena, threads * sizeof(*s->touched));
     if (!s->threads || !s->thread_sync || !s->touched)
         return rb_internal(s->error, "out of memory for %" PRIu64 " threads", threads);
-    if (s->windowed)
+    if (s->windowed || s->options->engine->predict)
         return 0;
     // Untouched entries cost address space only.
     s->objects = rb_arena_zalloc(&s->arena, (rb_reader_count(r, RBT_LOCKS) + 1) * sizeof(*s->objects));

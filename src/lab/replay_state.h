@@ -86,7 +86,13 @@ RB_INLINE struct rb_object *rb_state_object(struct rb_state *s, uint64_t id)
     return RB_LIKELY(!s->windowed) ? &s->objects[id] : rb_state_new_object(s, id);
 }
 
+// Counts a race and, if asked for, writes its line.
+void rb_state_warn(struct rb_state *s, const struct rb_event *e, uint64_t index, const struct rb_partner *p);
+
 // RPT: the windows, one after the other, through rb_state_feed.
 int rb_windows_run(struct rb_state *s);
+
+// The whole trace through an engine of predict/.
+int rb_replay_predict(struct rb_state *s);
 
 #endif
