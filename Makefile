@@ -3,7 +3,7 @@
 #   make            builds into build/          make bench      the tables of docs/performance.md (an hour)
 #   make demo       a first look                make install    PREFIX=/usr/local
 #   make test       all tests, a few minutes    make test-long  fuzzing and the long tier
-PACKAGES = build-essential cmake pkg-config python3 clang libomp-dev libjansson-dev libdw-dev libzydis-dev libcmocka-dev
+PACKAGES = build-essential cmake pkg-config python3 clang libomp-dev libjansson-dev libdw-dev libzydis-dev libz3-dev libcmocka-dev
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 BUILD ?= build

@@ -1,7 +1,7 @@
 # Completion for bash: commands, options, engines and samplers as `railbird` has them.
 _railbird() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local engines="djit fasttrack st su so"
+    local engines="djit fasttrack st su so shb wcp syncp"
     local samplers="all none random: literace tl-fx g-ad g-fx rnd10 rnd25 ucp pacer: rpt: static:"
     local keys="sampler= engine= budget= seed= memory= report= log_path= suppressions= exitcode= halt_on_error= stats=
         record= stack_depth= watch="
@@ -61,7 +61,12 @@ _railbird() {
     case $before in
     --engine | --engines) words=$engines ;;
     --sampler | --samplers) words=$samplers ;;
-    --format) words="text json sarif html" ;;
+    --format)
+        words="text json sarif html"
+        [ "$command" != inject ] || words="rbt std"
+        ;;
+    --kind) words="ww rw wr" ;;
+    --encoding) words="tight paper" ;;
     --mode) words="clock collide both" ;;
     --per-second | --rate | --window | --module | --budget) ;;
     -o)
@@ -70,10 +75,10 @@ _railbird() {
             compopt -o nospace
         fi
         ;;
-    --output | --races | --html | --baseline | --suppressions | --debug-path) ;;
+    --output | --races | --html | --csv | --counterexamples | --baseline | --suppressions | --debug-path) ;;
     *)
         if [ "$COMP_CWORD" -eq 1 ]; then
-            words="cc c++ run watch record report doctor analyze compare trace --version --help"
+            words="cc c++ run watch record report doctor analyze compare inject eval trace --version --help"
         elif [[ $word == -* ]]; then
             case $command in
             run) words="-o --json --self-test --help" ;;
@@ -83,6 +88,10 @@ _railbird() {
             doctor) words="--json --help" ;;
             analyze) words="--engine --sampler --seed --races --lenient --json --help" ;;
             compare) words="--engines --samplers --runs --seed --lenient --json --html --help" ;;
+            eval) words="--engines --samplers --runs --seed --jobs --json --csv --html --counterexamples --limit
+                --shrink-seconds --help" ;;
+            inject) words="--traces --output --verify --distance --kind --window --negatives --encoding --format --jobs
+                --time-limit --seed --json --help" ;;
             trace) words="--json --lenient --from --count --output --events --threads --locks --variables --sync --race
                 --nesting --functions --sharing --rich --seed --help" ;;
             esac

@@ -20,6 +20,8 @@ int cmd_doctor(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_analyze(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_inject(int argc, char **argv);
+int cmd_eval(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_code_table(int argc, char **argv);
 

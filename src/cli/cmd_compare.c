@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/lists.h"
 #include "lab/compare.h"
 #include "lab/html.h"
 
@@ -35,8 +36,8 @@ static void help(void)
           "\n"
           "  --engines E,...   default " DEFAULT_ENGINES "; known:",
           stdout);
-    for (int i = 0; rb_engines[i]; i++)
-        printf(" %s", rb_engines[i]->name);
+    for (int i = 0; rb_lab_engines[i]; i++)
+        printf(" %s", rb_lab_engines[i]->name);
     fputs("\n  --samplers S,...  default " DEFAULT_SAMPLERS ";\n                    known:", stdout);
     for (int i = 0; rb_samplers[i] && !rb_samplers[i]->online; i++)
         printf("%s %s%s", i == 7 ? "\n                   " : "", rb_samplers[i]->name,
@@ -63,105 +64,31 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-// ------------------------------------------------------------------------------------------------------
-// lists
+// --------------------------------------------------------------------------------------------------- lists
 
-static size_t commas(const char *text)
-{
-    size_t n = 0;
-
-    for (; *text; text++)
-        n += *text == ',';
-    return n;
-}
-
-static bool is_number(const char *text)
-{
-    char *end;
-
-    strtod(text, &end);
-    return end != text && *end == 0;
-}
-
-static int bad_engine(const char *name)
-{
-    char known[128] = "";
-    size_t used = 0;
-
-    for (int i = 0; rb_engines[i] && used < sizeof(known); i++)
-        used += (size_t)snprintf(known + used, sizeof(known) - used, " %s", rb_engines[i]->name);
-    return cli_usage(NAME, "--engines: '%s' is not known; expected a list of:%s", name, known);
-}
-
-// The lists drop what stands there twice: a row is measured once. Both return -1 to go on, else an exit
-// status.
-static int parse_engines(char *text, struct rb_compare_plan *plan)
-{
-    plan->engines = calloc(commas(text) + 1, sizeof(*plan->engines));
-    if (!plan->engines)
-        return RB_EXIT_INTERNAL;
-    for (char *name; (name = strsep(&text, ","));) {
-        const struct rb_engine_ops *engine = rb_engine_find(name);
-        size_t i = 0;
-        if (!engine)
-            return bad_engine(name);
-        while (i < plan->engine_count && plan->engines[i] != engine)
-            i++;
-        plan->engines[i] = engine;
-        plan->engine_count += i == plan->engine_count;
-    }
-    return -1;
-}
-
-// Parameters have commas of their own (rpt:0.01,0.1): a piece that is a number belongs to the one before it.
-static int parse_samplers(char *text, struct rb_compare_plan *plan)
-{
-    struct rb_error e = {0};
-
-    plan->samplers = calloc(commas(text) + 1, sizeof(*plan->samplers));
-    if (!plan->samplers)
-        return RB_EXIT_INTERNAL;
-    while (text) {
-        char *name = text, *comma = strchr(text, ',');
-        for (; comma; comma = strchr(comma + 1, ',')) {
-            char *piece = comma + 1, *end = strchrnul(piece, ',');
-            const char kept = *end;
-            *end = 0;
-            const bool more = is_number(piece);
-            *end = kept;
-            if (!more)
-                break;
-        }
-        if (comma)
-            *comma = 0;
-        text = comma ? comma + 1 : NULL;
-
-        struct rb_sampler_spec spec;
-        size_t i = 0;
-        if (strlen(name) >= sizeof(spec.text))
-            return cli_usage(NAME, "--samplers: '%.40s...' is too long for a sampler", name);
-        if (rb_sampler_parse_offline(name, &spec, &e) < 0)
-            return cli_usage(NAME, "--samplers: %s", e.text);
-        while (i < plan->sampler_count && strcmp(plan->samplers[i].text, spec.text) != 0)
-            i++;
-        plan->samplers[i] = spec;
-        plan->sampler_count += i == plan->sampler_count;
-    }
-    return -1;
-}
-
+// Returns -1 to go on, else an exit status.
 static int parse_lists(const char *engines, const char *samplers, struct rb_compare_plan *plan)
 {
-    char *e = strdup(engines), *s = strdup(samplers);
-    int status = e && s ? parse_engines(e, plan) : RB_EXIT_INTERNAL;
+    int status = cli_engine_list(NAME, engines, &plan->engines, &plan->engine_count);
 
     if (status < 0)
-        status = parse_samplers(s, plan);
-    if (status == RB_EXIT_INTERNAL)
-        fputs("railbird " NAME ": out of memory\n", stderr);
-    free(e);
-    free(s);
+        status = cli_sampler_list(NAME, samplers, &plan->samplers, &plan->sampler_count);
+    if (status < 0 && !(plan->engine_count && plan->sampler_count))
+        status = cli_usage(NAME, "%s: the list is empty", plan->engine_count ? "--samplers" : "--engines");
     return status;
+}
+
+// Predictive engines do not go with samplers of windows: an error if both were asked for. Of the samplers
+// taken by default they are left out. Returns -1 to go on, else an exit status.
+static int check_pairs(const struct rb_compare_plan *plan)
+{
+    for (size_t i = 0; i < plan->engine_count; i++)
+        for (size_t s = 0; s < plan->sampler_count; s++)
+            if (plan->engines[i]->predict && plan->samplers[s].ops->windows)
+                return cli_usage(
+                    NAME, "engine %s needs the whole trace: it cannot run in the windows of sampler %s",
+                    plan->engines[i]->name, plan->samplers[s].text);
+    return -1;
 }
 
 // Returns -1 to go on, else an exit status.
@@ -209,14 +136,15 @@ static int parse(int argc, char **argv, struct options *o)
     plan->runs = (uint32_t)runs;
     o->traces = argv + optind;
     o->trace_count = (size_t)(argc - optind);
-    const int status = parse_lists(engines, samplers, plan);
+    int status = parse_lists(engines, samplers, plan);
+    if (status < 0 && strcmp(samplers, DEFAULT_SAMPLERS) != 0)
+        status = check_pairs(plan);
     if (status >= 0)
         return status;
     return o->trace_count ? -1 : cli_usage(NAME, "which trace?");
 }
 
-// -------------------------------------------------------------------------------------------------------
-// runs
+// ---------------------------------------------------------------------------------------------------- runs
 
 // What the reader of the numbers should know, once a trace.
 static void say_notes(const struct rb_comparison *c)

@@ -21,6 +21,8 @@ static const struct {
     {"doctor", cmd_doctor, "says what works on this machine and what to change"},
     {"analyze", cmd_analyze, "one engine, one sampler on a trace"},
     {"compare", cmd_compare, "the same trace through many engines and samplers"},
+    {"inject", cmd_inject, "traces with a race in a known place, from a trace without it"},
+    {"eval", cmd_eval, "what share of the races of labelled traces each detector finds"},
     {"report", cmd_report, "reports of many runs: symbolized, merged, as text, JSON, SARIF or HTML"},
     {"trace", cmd_trace, "looks at, converts, checks, generates traces"},
     {"code-table", cmd_code_table, NULL},

@@ -13,10 +13,12 @@ declare -A may=(
   [hwbp/breakpoints]="base hwbp/breakpoints.h"
   [rt]="base clock sample trace engine hwbp/breakpoints.h rt"
   [hwbp]="base clock sample trace engine rt hwbp"
-  [lab]="base clock sample trace engine lab"
+  [predict]="base clock trace engine predict"
+  [lab]="base clock sample trace engine predict lab"
   [report]="base report"
   [selftest]="selftest"
-  [cli]="base clock sample trace engine lab report hwbp cli"
+  [inject]="base trace lab inject"
+  [cli]="base clock sample trace engine predict lab report hwbp inject cli"
 )
 
 allowed() { # ROW INCLUDED

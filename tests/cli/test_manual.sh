@@ -19,7 +19,7 @@ done
 for word in all literace so fasttrack rpt; do # the lists above are not empty
   "$RAILBIRD" analyze -h | grep -qE "^ {19}$word" || { echo "analyze -h does not list $word"; missing=1; }
 done
-for command in run watch record report doctor; do # with pages of their own
+for command in run watch record report doctor inject eval; do # with pages of their own
   for word in $("$RAILBIRD" "$command" -h | grep -oE -- '--[a-z]+(-[a-z]+)*' | sort -u); do
     need "$word" "$root/man/railbird-$command.1"
     need "$word" "$root/completion/railbird.bash"
