@@ -42,7 +42,7 @@ test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@cmake -S . -B build-clang -DCMAKE_C_COMPILER=clang >/dev/null
 	@$(call compile,build-clang)
-	@ctest --test-dir build-clang --output-on-failure -j $(JOBS) -E '$(ONCE)'
+	@ctest --test-dir build-clang --output-on-failure -j $(JOBS) -E '$(ONCE)|test_eval'
 	@cmake -S . -B build-asan -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	@$(call compile,build-asan)
 	@RB_TEST_TRACES=1000 ctest --test-dir build-asan --output-on-failure -j $(JOBS) -E '$(ONCE)'

@@ -1,21 +1,9 @@
 // The same numbers for programs. Counts of samplers are means over the runs; what is undefined is null.
-#include <math.h>
 #include <stdlib.h>
 
 #include "lab/eval.h"
 #include "lab/html.h"
-
-static json_t *number(double v)
-{
-    if (!isfinite(v))
-        return json_null();
-    return v == floor(v) && fabs(v) < 1e15 ? json_integer((json_int_t)v) : json_real(v);
-}
-
-static json_t *count(uint64_t v)
-{
-    return json_integer((json_int_t)v);
-}
+#include "lab/json_number.h"
 
 // JSON is UTF-8; names of files need not be.
 static json_t *text(const char *t)
@@ -39,13 +27,14 @@ static json_t *score_json(const struct rb_eval *v, size_t detector, size_t progr
     const double found = round(s.found * 1e9) / 1e9;
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "program",
                      program == RB_EVAL_ALL ? json_null() : text(v->labels->programs[program]), "traces",
-                     count(s.traces), "found", number(found), "missed", number((double)s.traces - found),
-                     "recall", number(s.recall), "found_sd", number(s.found_sd), "seconds", number(s.seconds),
-                     "rate", number(s.rate), "warnings", number(s.warnings), "sampled", number(s.sampled),
-                     "accesses", number(s.accesses), "false_alarms",
-                     json_pack("{s:o, s:o}", "trace", count(s.false_alarms[RB_PROOF_TRACE]), "window",
-                               count(s.false_alarms[RB_PROOF_WINDOW])),
-                     "missed_by_all", count(lost));
+                     rb_json_count(s.traces), "found", rb_json_number(found), "missed",
+                     rb_json_number((double)s.traces - found), "recall", rb_json_number(s.recall), "found_sd",
+                     rb_json_number(s.found_sd), "seconds", rb_json_number(s.seconds), "rate",
+                     rb_json_number(s.rate), "warnings", rb_json_number(s.warnings), "sampled",
+                     rb_json_number(s.sampled), "accesses", rb_json_number(s.accesses), "false_alarms",
+                     json_pack("{s:o, s:o}", "trace", rb_json_count(s.false_alarms[RB_PROOF_TRACE]), "window",
+                               rb_json_count(s.false_alarms[RB_PROOF_WINDOW])),
+                     "missed_by_all", rb_json_count(lost));
 }
 
 static json_t *bins_json(const struct rb_eval *v, size_t detector)
@@ -57,11 +46,11 @@ static json_t *bins_json(const struct rb_eval *v, size_t detector)
 
     for (size_t i = 0; i < n; i++)
         if (bins[i].traces)
-            bad |= json_array_append_new(list,
-                                         json_pack("{s:o, s:o, s:o, s:o, s:o}", "low", count(bins[i].low),
-                                                   "high", count(bins[i].high), "traces",
-                                                   count(bins[i].traces), "found", number(bins[i].found),
-                                                   "recall", number(bins[i].found / (double)bins[i].traces)));
+            bad |= json_array_append_new(
+                list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "low", rb_json_count(bins[i].low), "high",
+                                rb_json_count(bins[i].high), "traces", rb_json_count(bins[i].traces), "found",
+                                rb_json_number(bins[i].found), "recall",
+                                rb_json_number(bins[i].found / (double)bins[i].traces)));
     if (bad) {
         json_decref(list);
         return NULL;
@@ -90,13 +79,13 @@ static json_t *detector_json(const struct rb_eval *v, size_t detector)
 
 static json_t *rule_json(const struct rb_eval *v, const struct rb_eval_rule *r)
 {
-    json_t *o = json_pack("{s:s, s:o, s:o, s:n}", "claim", r->claim, "traces", count(r->traces), "violations",
-                          count(r->violations), "first");
+    json_t *o = json_pack("{s:s, s:o, s:o, s:n}", "claim", r->claim, "traces", rb_json_count(r->traces),
+                          "violations", rb_json_count(r->violations), "first");
 
     if (o && r->violations &&
         json_object_set_new(o, "first",
                             json_pack("{s:o, s:o}", "file", text(v->labels->traces[r->example_trace].file),
-                                      "event", count(r->example_event))) < 0) {
+                                      "event", rb_json_count(r->example_event))) < 0) {
         json_decref(o);
         return NULL;
     }
@@ -122,12 +111,13 @@ json_t *rb_eval_json(const struct rb_eval *v)
         if (rb_eval_missed_by_all(v, i))
             bad |= json_array_append_new(lost, text(v->labels->traces[i].file));
     json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o}", "dir",
-                          text(v->labels->dir), "traces", count(v->labels->count), "events", count(v->events),
-                          "programs", programs, "runs", (int)v->runs, "seed", count(v->seed), "negatives",
-                          "trace", count(v->labels->negatives[RB_PROOF_TRACE]), "window",
-                          count(v->labels->negatives[RB_PROOF_WINDOW]), "hb",
-                          count(v->labels->negatives[RB_PROOF_HB]), "detectors", detectors, "missed_by_all",
-                          lost, "theory", rules, "violations", count(violations));
+                          text(v->labels->dir), "traces", rb_json_count(v->labels->count), "events",
+                          rb_json_count(v->events), "programs", programs, "runs", (int)v->runs, "seed",
+                          rb_json_count(v->seed), "negatives", "trace",
+                          rb_json_count(v->labels->negatives[RB_PROOF_TRACE]), "window",
+                          rb_json_count(v->labels->negatives[RB_PROOF_WINDOW]), "hb",
+                          rb_json_count(v->labels->negatives[RB_PROOF_HB]), "detectors", detectors,
+                          "missed_by_all", lost, "theory", rules, "violations", rb_json_count(violations));
     if (bad) {
         json_decref(o);
         return NULL;
