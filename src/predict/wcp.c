@@ -149,9 +149,21 @@ static int hand_over_lock(struct rb_predictor *p, struct wcp_thread *t, struct r
     return wcp_hand_over(p, t, to);
 }
 
+// Program order is about to lead from t to another thread: rule (b) for the sections it is in. What is learnt
+// of one may let something of another through.
+static void leave(struct rb_predictor *p, struct wcp_thread *t)
+{
+    for (bool more = t->depth > 0; more;) {
+        more = false;
+        for (uint32_t i = 0; i < t->depth; i++)
+            more |= wcp_queue_consume(p, t, &t->sections[i]);
+    }
+}
+
 static int hand_over_hard(struct rb_predictor *p, struct wcp_thread *t, struct rb_handover *to,
                           struct rb_snapshot **to_p, struct rb_snapshot **to_c)
 {
+    leave(p, t);
     if (copy_of(p, t->c, &t->copy_c, to_c) < 0)
         return -ENOMEM;
     t->handed_by = t->base.epoch;
@@ -167,6 +179,7 @@ static int thread_edge(struct rb_predictor *p, uint32_t from, uint32_t to)
         return -ENOMEM;
     if (a == b)
         return 0;
+    leave(p, a);
     changed(p, b, &b->copy_h);
     changed(p, b, &b->copy_p);
     changed(p, b, &b->copy_c);
@@ -182,7 +195,7 @@ static int thread_edge(struct rb_predictor *p, uint32_t from, uint32_t to)
 
 // -------------------------------------------------------------------------------------------------- sections
 
-static struct wcp_section *section_of(const struct wcp_thread *t, uint64_t lock)
+struct wcp_section *wcp_section_of(const struct wcp_thread *t, uint64_t lock)
 {
     for (uint32_t i = t->depth; i-- > 0;)
         if (t->sections[i].lock == lock)
@@ -226,7 +239,7 @@ static void remove_section(struct wcp_thread *t, struct wcp_section *s)
 static int acquire(struct rb_predictor *p, struct wcp_thread *t, uint64_t lock, bool reading)
 {
     struct wcp_object *o = &p->objects[lock];
-    struct wcp_section *s = section_of(t, lock);
+    struct wcp_section *s = wcp_section_of(t, lock);
 
     if (s) {
         s->depth++;
@@ -244,7 +257,7 @@ static int acquire(struct rb_predictor *p, struct wcp_thread *t, uint64_t lock, 
 static int release(struct rb_predictor *p, struct wcp_thread *t, uint64_t lock)
 {
     struct wcp_object *o = &p->objects[lock];
-    struct wcp_section *s = section_of(t, lock);
+    struct wcp_section *s = wcp_section_of(t, lock);
 
     if (s && --s->depth > 0)
         return 0;
@@ -252,7 +265,7 @@ static int release(struct rb_predictor *p, struct wcp_thread *t, uint64_t lock)
         return hand_over_lock(p, t, &o->last, &o->last_p);
     const bool reading = s->reading;
     rb_own_time_new(&t->base, &t->handed); // whoever has heard of the section from within has not of its end
-    wcp_queue_consume(p, t, o, reading);
+    wcp_queue_consume(p, t, s);
     if (wcp_section_end(p, t, s) < 0 || wcp_queue_add(p, t, o, s) < 0)
         return -ENOMEM;
     remove_section(t, s);

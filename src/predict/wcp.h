@@ -122,8 +122,12 @@ int wcp_sections_access(struct rb_predictor *, struct wcp_thread *, uint64_t var
 // The section ends: what it used is handed to later sections.
 int wcp_section_end(struct rb_predictor *, struct wcp_thread *, struct wcp_section *);
 
-// Rule (b) for a section of t that is about to end, and its entry afterwards.
-void wcp_queue_consume(struct rb_predictor *, struct wcp_thread *, struct wcp_object *, bool reading);
+// The section of the lock that t is in, or NULL.
+struct wcp_section *wcp_section_of(const struct wcp_thread *t, uint64_t lock);
+
+// Rule (b) for a section of t that is about to end, or that program order is about to lead out of: true if
+// there was something to learn. And its entry, when it has ended.
+bool wcp_queue_consume(struct rb_predictor *, struct wcp_thread *, const struct wcp_section *);
 int wcp_queue_add(struct rb_predictor *, struct wcp_thread *, struct wcp_object *,
                   const struct wcp_section *);
 

@@ -1,6 +1,7 @@
 // Rule (b): of two sections of a lock, the end of the first comes before the end of the second if something
 // in the first comes before something in the second, which is to say: if the acquire of the first comes
-// before the release of the second.
+// before the release of the second. The same where program order leads from within the second to another
+// thread, which would not hear of it otherwise; what is said below of releases holds for these events too.
 //
 // The published algorithm has a queue for each lock and thread pair. Here each lock has one, with a place in
 // it for each thread: the sections of a lock that hold it to write are ordered by happens-before, so if the
@@ -66,22 +67,26 @@ static bool consume(struct rb_predictor *p, struct wcp_thread *t, struct wcp_que
     return last && wcp_learn_p(p, t, last);
 }
 
-void wcp_queue_consume(struct rb_predictor *p, struct wcp_thread *t, struct wcp_object *o, bool reading)
+bool wcp_queue_consume(struct rb_predictor *p, struct wcp_thread *t, const struct wcp_section *s)
 {
-    bool more = !reading && o->reads;
+    struct wcp_object *o = &p->objects[s->lock];
+    bool more = !s->reading && o->reads, learnt = consume(p, t, &o->writes);
 
-    consume(p, t, &o->writes);
     while (more) { // read sections may overlap: the end of one may come after the acquire of another
         more = false;
         for (uint32_t u = 0; u < p->world.threads; u++)
             if (o->reads[u] && u != t->base.slot)
                 more |= consume(p, t, o->reads[u]);
+        learnt |= more;
     }
+    return learnt;
 }
 
+// Or is in a section of it, which it may never end.
 static bool comes_again(const struct rb_predictor *p, uint64_t lock, uint32_t thread)
 {
-    return !p->world.last_use || p->world.last_use(p->world.survey, lock, thread) > p->now;
+    return !p->world.last_use || p->world.last_use(p->world.survey, lock, thread) > p->now ||
+           wcp_section_of(&p->threads[thread], lock);
 }
 
 // Lets go of what no thread will consume.

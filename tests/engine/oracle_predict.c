@@ -229,13 +229,27 @@ static bool a_pair(const struct rb_event *e, uint32_t count, const struct sectio
            s->to < t->from && s->to < count && !(s->reading && t->reading);
 }
 
-static bool rules(struct oracle *w, const struct oracle *po, const struct section *s, const struct section *t)
+// Does program order lead from i to another thread?
+static bool leaves(const struct rb_event *e, uint32_t count, const bool *hard, uint32_t i)
+{
+    if (e[i].op == RB_FORK || (is_object_event(e[i].op) && (hard[i] || !is_lock_event(e[i].op))))
+        return true;
+    for (uint32_t k = i + 1; k < count && e[k].thread != e[i].thread; k++)
+        if (e[k].op == RB_JOIN && e[k].target == e[i].thread)
+            return true;
+    return false;
+}
+
+static bool rules(struct oracle *w, const struct oracle *po, const bool *hard, const struct section *s,
+                  const struct section *t)
 {
     const struct rb_event *e = w->event;
     bool new = false, something = false, by_program = false;
 
-    for (uint32_t j = t->from; j <= t->to && j < w->count; j++)
-        for (uint32_t i = s->from; inside(e, t, j) && i <= s->to; i++) {
+    for (uint32_t j = t->from; j <= t->to && j < w->count; j++) {
+        if (!inside(e, t, j))
+            continue;
+        for (uint32_t i = s->from; i <= s->to; i++) {
             if (!inside(e, s, i))
                 continue;
             if (conflict(&e[i], &e[j]))
@@ -243,8 +257,10 @@ static bool rules(struct oracle *w, const struct oracle *po, const struct sectio
             something |= oracle_ordered(w, i, j);
             by_program |= oracle_ordered(po, i, j);
         }
-    if (t->to < w->count && (something || (by_program && !oracle_ordered(po, s->to, t->to))))
-        new |= put(w, s->to, t->to);
+        if ((j == t->to || leaves(e, w->count, hard, j)) &&
+            (something || (by_program && !oracle_ordered(po, s->to, j))))
+            new |= put(w, s->to, j);
+    }
     return new;
 }
 
@@ -285,7 +301,7 @@ void oracle_build_wcp(struct oracle *o, const struct rb_event *events, uint32_t 
         for (uint32_t s = 0; s < n; s++)
             for (uint32_t t = 0; t < n; t++)
                 if (a_pair(events, count, &sections[s], &sections[t]))
-                    new |= rules(o, &po, &sections[s], &sections[t]);
+                    new |= rules(o, &po, hard, &sections[s], &sections[t]);
         for (uint32_t j = 0; j < count; j++)
             for (uint32_t i = 0; i < j; i++)
                 if (oracle_ordered(o, i, j))
