@@ -1,11 +1,31 @@
 # Completion for bash: commands, options, engines and samplers as `railbird` has them.
+
+# Is the program's name there already? Behind it everything is its own, and files to us. OPTIONS... take a word.
+_railbird_in_program() {
+    local i takes=" $* "
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        # bash takes "=" and ":" for words of their own
+        = | :) ;;
+        -*) [[ $takes != *" ${COMP_WORDS[i]} "* ]] || i=$((i + 1)) ;;
+        *)
+            case ${COMP_WORDS[i - 1]} in = | :) continue ;; esac
+            compopt -o default
+            return 0
+            ;;
+        esac
+    done
+    return 1
+}
+
 _railbird() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local engines="djit fasttrack st su so shb wcp syncp"
     local samplers="all none random: literace tl-fx g-ad g-fx rnd10 rnd25 ucp pacer: rpt: static:"
+    local online="adaptive crsampler: datacollider:"
     local keys="sampler= engine= budget= seed= memory= report= log_path= suppressions= exitcode= halt_on_error= stats=
         record= stack_depth= watch="
-    local words= i
+    local words=
     COMPREPLY=()
     if [ "$COMP_CWORD" -gt 1 ]; then
         case $command in
@@ -13,49 +33,9 @@ _railbird() {
             compopt -o default
             return
             ;;
-        run) # behind the program's name everything is its own
-            for ((i = 2; i < COMP_CWORD; i++)); do
-                case ${COMP_WORDS[i]} in
-                -o) i=$((i + 1)) ;;
-                # bash takes "=" for a word of its own
-                = | -*) ;;
-                *)
-                    [ "${COMP_WORDS[i - 1]}" = = ] || [ "${COMP_WORDS[i - 2]}" = -o ] || {
-                        compopt -o default
-                        return
-                    }
-                    ;;
-                esac
-            done
-            ;;
-        watch)
-            for ((i = 2; i < COMP_CWORD; i++)); do
-                case ${COMP_WORDS[i]} in
-                -o | --mode | --per-second | --rate | --window | --module | --budget) i=$((i + 1)) ;;
-                = | -*) ;;
-                *)
-                    [ "${COMP_WORDS[i - 1]}" = = ] || [ "${COMP_WORDS[i - 2]}" = -o ] || {
-                        compopt -o default
-                        return
-                    }
-                    ;;
-                esac
-            done
-            ;;
-        record)
-            for ((i = 2; i < COMP_CWORD; i++)); do
-                case ${COMP_WORDS[i]} in
-                -o | --output | --sampler | --merge) i=$((i + 1)) ;;
-                : | -*) ;;
-                *)
-                    [ "${COMP_WORDS[i - 1]}" = : ] || {
-                        compopt -o default
-                        return
-                    }
-                    ;;
-                esac
-            done
-            ;;
+        run) ! _railbird_in_program -o || return ;;
+        watch) ! _railbird_in_program -o --mode --per-second --rate --window --module --budget || return ;;
+        record) ! _railbird_in_program -o --output --sampler --merge || return ;;
         esac
     fi
     case $before in
@@ -64,6 +44,12 @@ _railbird() {
     --format)
         words="text json sarif html"
         [ "$command" != inject ] || words="rbt std"
+        ;;
+    =)
+        case ${COMP_WORDS[COMP_CWORD - 2]} in
+        sampler) words="$samplers $online" ;;
+        engine) words=${engines% shb*} ;; # the others need a whole trace
+        esac
         ;;
     --kind) words="ww rw wr" ;;
     --encoding) words="tight paper" ;;
