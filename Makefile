@@ -60,16 +60,20 @@ test-long: test
 	    build-fuzz/corpus/$$reader tests/fuzz/corpus/$$reader 2>&1 | tail -n 8 || exit 1; \
 	done
 	@RB_TEST_TRACES=50000 $(BUILD)/bin/test_equivalence
+	@for t in shb wcp syncp inject; do RB_TEST_TRACES=100000 $(BUILD)/bin/test_$$t && RB_TEST_TRACES=100000 build-clang/bin/test_$$t || exit 1; done
 	@$(call need,clang-19)
 	@RAILBIRD=$(BUILD)/bin/railbird tests/cli/test_programs.sh -c gcc -c clang -c clang-19 -n 20
 	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/toggle.sh 600 64
 	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/run.sh 120 64
+	@RAILBIRD=$(BUILD)/bin/railbird tests/hwbp/stress_watch.sh 200 64
 	@for t in memory threads mmap; do RAILBIRD=$(realpath $(BUILD))/bin/railbird tests/limits/$$t.sh long || exit 1; done
 
 bench: build
 	@python3 bench/lab.py $(BUILD)/bin/railbird
 	@python3 bench/run.py $(BUILD)
 	@python3 bench/operations.py $(BUILD)
+	@python3 bench/steps/run.py $(BUILD)
+	@python3 bench/inject.py $(BUILD)/bin/railbird
 
 # What run costs on programs people use, beside other tools, and whether what is promised about it holds (an hour or two).
 bench-online: build
