@@ -3,7 +3,7 @@
 // warning of each. Shown first on traces small enough to judge by eye, then on many random ones, under every
 // sampler. That these checks notice a wrong engine is test_mutants.c.
 //
-// RB_TEST_TRACES sets the number of random traces of the main test (default 10,000).
+// RB_TEST_TRACES sets the number of random traces of the main test (default 5,000).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -236,7 +236,7 @@ static void every_sampler(uint64_t seed, const struct random_shape *shape)
 
 static void small(void **state)
 {
-    const uint32_t n = test_traces(10000);
+    const uint32_t n = test_traces(5000);
 
     (void)state;
     memset(&seen, 0, sizeof(seen));
