@@ -86,6 +86,43 @@ static void start_scan(struct rb_partition *p, const struct rb_order *o)
         p->seen[o->event[i]] = 0;
 }
 
+// What no move may turn, in either direction (R4, R5): has the event met something that it keeps its order
+// with?
+static bool held_in_order(const struct rb_partition *p, uint32_t event)
+{
+    const struct rb_model *m = p->model;
+
+    switch (m->class[event]) {
+    case RB_CLASS_LOOK:
+        return met(p, &p->objects[m->base[event].target]) & MET_SIGNAL;
+    case RB_CLASS_SIGNAL:
+        return met(p, &p->objects[m->base[event].target]) & MET_ANY;
+    case RB_CLASS_THREAD:
+        return met(p, &p->threads[m->base[event].target]);
+    default:
+        return false;
+    }
+}
+
+static void keep_in_order(struct rb_partition *p, uint32_t event)
+{
+    const struct rb_model *m = p->model;
+
+    switch (m->class[event]) {
+    case RB_CLASS_LOOK:
+        meet(p, &p->objects[m->base[event].target], MET_ANY);
+        break;
+    case RB_CLASS_SIGNAL:
+        meet(p, &p->objects[m->base[event].target], MET_ANY | MET_SIGNAL);
+        break;
+    case RB_CLASS_THREAD:
+        meet(p, &p->threads[m->base[event].target], MET_THREAD);
+        break;
+    default:
+        break;
+    }
+}
+
 // ------------------------------------------------------------------------------------------------- late
 
 // Must the event stay behind something of the second part met so far? `doubt`: only if what comes later says
@@ -112,14 +149,8 @@ static bool held_back(const struct rb_partition *p, const struct rb_order *o, ui
         conflict = had & (class == RB_CLASS_TAKE ? MET_WHOLE | MET_RWHOLE : MET_WHOLE);
         *doubt = conflict;
         return conflict && (keep || !inside(p, o, m->tie[event]));
-    case RB_CLASS_LOOK:
-        return met(p, &p->objects[m->base[event].target]) & MET_SIGNAL;
-    case RB_CLASS_SIGNAL:
-        return met(p, &p->objects[m->base[event].target]) & MET_ANY;
-    case RB_CLASS_THREAD:
-        return met(p, &p->threads[m->base[event].target]);
     default:
-        return false;
+        return held_in_order(p, event);
     }
 }
 
@@ -146,17 +177,8 @@ static void keep_late(struct rb_partition *p, const struct rb_order *o, uint32_t
              class == RB_CLASS_GIVE ? (whole ? MET_WHOLE : MET_SPLIT) : (whole ? MET_RWHOLE : MET_RSPLIT));
         break;
     }
-    case RB_CLASS_LOOK:
-        meet(p, &p->objects[m->base[event].target], MET_ANY);
-        break;
-    case RB_CLASS_SIGNAL:
-        meet(p, &p->objects[m->base[event].target], MET_ANY | MET_SIGNAL);
-        break;
-    case RB_CLASS_THREAD:
-        meet(p, &p->threads[m->base[event].target], MET_THREAD);
-        break;
     default:
-        break;
+        keep_in_order(p, event);
     }
 }
 
@@ -236,14 +258,8 @@ static bool held_ahead(const struct rb_partition *p, const struct rb_order *o, u
         conflict = had & (class == RB_CLASS_GIVE ? MET_WHOLE | MET_RWHOLE : MET_WHOLE);
         *doubt = conflict;
         return conflict && (keep || !inside(p, o, m->tie[event]));
-    case RB_CLASS_LOOK:
-        return met(p, &p->objects[m->base[event].target]) & MET_SIGNAL;
-    case RB_CLASS_SIGNAL:
-        return met(p, &p->objects[m->base[event].target]) & MET_ANY;
-    case RB_CLASS_THREAD:
-        return met(p, &p->threads[m->base[event].target]);
     default:
-        return false;
+        return held_in_order(p, event);
     }
 }
 
@@ -271,17 +287,8 @@ static void keep_early(struct rb_partition *p, const struct rb_order *o, uint32_
              class == RB_CLASS_TAKE ? (whole ? MET_WHOLE : MET_PINNED) : (whole ? MET_RWHOLE : MET_RPINNED));
         break;
     }
-    case RB_CLASS_LOOK:
-        meet(p, &p->objects[m->base[event].target], MET_ANY);
-        break;
-    case RB_CLASS_SIGNAL:
-        meet(p, &p->objects[m->base[event].target], MET_ANY | MET_SIGNAL);
-        break;
-    case RB_CLASS_THREAD:
-        meet(p, &p->threads[m->base[event].target], MET_THREAD);
-        break;
     default:
-        break;
+        keep_in_order(p, event);
     }
 }
 

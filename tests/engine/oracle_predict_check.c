@@ -238,7 +238,7 @@ void predict_random(uint32_t traces, maker_fn make, const struct rb_engine_ops *
         must_hold(&s, &x, engine, "random", seed);
         subject_close(&s);
     }
-    assert_true(racy > traces / 4 && ordered > traces / 40); // the traces can tell
+    assert_true(racy > traces / 4 && ordered > traces / 20); // the traces can tell
 }
 
 // 0, or what the engine said. Locks of these traces keep the discipline.

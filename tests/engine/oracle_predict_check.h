@@ -3,38 +3,10 @@
 #ifndef RB_TESTS_ENGINE_ORACLE_PREDICT_CHECK_H
 #define RB_TESTS_ENGINE_ORACLE_PREDICT_CHECK_H
 
+#include "engine/hand_trace.h"
 #include "engine/oracle_check.h"
 #include "engine/oracle_predict.h"
 #include "predict/predict.h"
-
-#define W(t, x)                                  \
-    {                                            \
-        .op = RB_WRITE, .thread = t, .target = x \
-    }
-#define R(t, x)                                 \
-    {                                           \
-        .op = RB_READ, .thread = t, .target = x \
-    }
-#define E(t, kind, x)                             \
-    {                                             \
-        .op = RB_##kind, .thread = t, .target = x \
-    }
-#define TRACE(...)            \
-    (const struct rb_event[]) \
-    {                         \
-        __VA_ARGS__           \
-    }
-#define CASE(what, racy, ...)                                                                \
-    {                                                                                        \
-        what, racy, TRACE(__VA_ARGS__), sizeof(TRACE(__VA_ARGS__)) / sizeof(struct rb_event) \
-    }
-
-struct hand_case {
-    const char *what;
-    uint64_t racy; // bit i: event i is the second of a race
-    const struct rb_event *event;
-    uint32_t count;
-};
 
 typedef void (*order_fn)(struct oracle *, const struct rb_event *, uint32_t count);
 

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "engine/hand_trace.h"
 #include "engine/oracle_check.h"
 
 // Every trace is run under the first few, and under every other one of the rest.
@@ -40,34 +41,7 @@ static const char *check(const struct report *p, const struct subject *s, const 
 
 // -------------------------------------------------------------------------------------- judged by eye first
 
-#define W(t, x)                                  \
-    {                                            \
-        .op = RB_WRITE, .thread = t, .target = x \
-    }
-#define R(t, x)                                 \
-    {                                           \
-        .op = RB_READ, .thread = t, .target = x \
-    }
-#define E(t, kind, x)                             \
-    {                                             \
-        .op = RB_##kind, .thread = t, .target = x \
-    }
-#define TRACE(...)            \
-    (const struct rb_event[]) \
-    {                         \
-        __VA_ARGS__           \
-    }
-#define CASE(what, racy, ...)                                                                \
-    {                                                                                        \
-        what, racy, TRACE(__VA_ARGS__), sizeof(TRACE(__VA_ARGS__)) / sizeof(struct rb_event) \
-    }
-
-static const struct hand_case {
-    const char *what;
-    uint64_t racy; // bit i: event i is the second of a race
-    const struct rb_event *event;
-    uint32_t count;
-} by_hand[] = {
+static const struct hand_case by_hand[] = {
     CASE("two writes", 1 << 1, W(0, 0), W(1, 0)),
     CASE("two reads", 0, R(0, 0), R(1, 0)),
     CASE("other variables", 0, W(0, 0), W(1, 1)),

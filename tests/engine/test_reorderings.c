@@ -8,84 +8,75 @@
 
 #include <cmocka.h>
 
+#include "engine/hand_trace.h"
 #include "engine/random_trace.h"
 #include "engine/reorderings.h"
 #include "engine/reorderings_locks.h"
 
-#define E(t, kind, x)                             \
-    {                                             \
-        .op = RB_##kind, .thread = t, .target = x \
-    }
-#define W(t, x)   E(t, WRITE, x)
-#define R(t, x)   E(t, READ, x)
-#define ACQ(t, x) E(t, ACQUIRE, x)
-#define REL(t, x) E(t, RELEASE, x)
-#define TRACE(...)            \
-    (const struct rb_event[]) \
-    {                         \
-        __VA_ARGS__           \
-    }
-
 enum verdict { NO_RACE, REVERSING, PRESERVING }; // no race; one if sections change places; one without that
 
-#define CASE(what, i, j, verdict, ...)                                                                \
+#define PAIR_CASE(what, i, j, verdict, ...)                                                           \
     {                                                                                                 \
         what, i, j, verdict, TRACE(__VA_ARGS__), sizeof(TRACE(__VA_ARGS__)) / sizeof(struct rb_event) \
     }
 
-static const struct hand_case {
+static const struct pair_case {
     const char *what;
     uint32_t first, second;
     enum verdict verdict;
     const struct rb_event *event;
     uint32_t count;
 } by_hand[] = {
-    CASE("two writes", 0, 1, PRESERVING, W(0, 0), W(1, 0)),
-    CASE("two reads", 0, 1, NO_RACE, R(0, 0), R(1, 0)),
-    CASE("one thread", 0, 1, NO_RACE, W(0, 0), W(0, 0)),
-    CASE("a read and the write it sees", 0, 1, PRESERVING, W(0, 0), R(1, 0)),
-    CASE("one lock around both", 1, 4, NO_RACE, ACQ(0, 0), W(0, 0), REL(0, 0), ACQ(1, 0), W(1, 0), REL(1, 0)),
-    CASE("before one section, after the other", 0, 5, PRESERVING, W(0, 0), ACQ(0, 0), REL(0, 0), ACQ(1, 0),
-         REL(1, 0), W(1, 0)),
-    CASE("after both sections", 2, 5, PRESERVING, ACQ(0, 0), REL(0, 0), W(0, 0), ACQ(1, 0), REL(1, 0),
-         W(1, 0)),
-    CASE("in the earlier section, after the later", 1, 5, REVERSING, ACQ(0, 0), W(0, 0), REL(0, 0), ACQ(1, 0),
-         REL(1, 0), W(1, 0)),
-    CASE("the same, and the later section reads what the earlier wrote", 1, 7, NO_RACE, ACQ(0, 0), W(0, 0),
-         W(0, 1), REL(0, 0), ACQ(1, 0), R(1, 1), REL(1, 0), W(1, 0)),
-    CASE("what is read comes along with all before it", 0, 3, NO_RACE, W(0, 0), W(0, 1), R(1, 1), W(1, 0)),
-    CASE("the same through a third thread", 0, 5, NO_RACE, W(0, 0), W(0, 1), R(1, 1), W(1, 2), R(2, 2),
-         W(2, 0)),
-    CASE("two ways to one set of events, and only one leaves the write to be read", 6, 7, PRESERVING,
-         E(0, ENTER, 0), W(1, 1), W(1, 2), W(0, 1), R(2, 2), R(2, 1), W(2, 0), W(1, 0)),
-    CASE("a read that saw nothing keeps the write out", 1, 3, PRESERVING, R(0, 1), W(0, 0), W(1, 1), W(1, 0)),
-    CASE("read sections do not exclude", 1, 4, PRESERVING, E(0, RD_ACQ, 0), W(0, 0), E(0, RD_REL, 0),
-         E(1, RD_ACQ, 0), W(1, 0), E(1, RD_REL, 0)),
-    CASE("a read section and a write section do", 1, 4, NO_RACE, E(0, RD_ACQ, 0), W(0, 0), E(0, RD_REL, 0),
-         ACQ(1, 0), W(1, 0), REL(1, 0)),
-    CASE("a write section and a read section do", 1, 4, NO_RACE, ACQ(0, 0), W(0, 0), REL(0, 0),
-         E(1, RD_ACQ, 0), W(1, 0), E(1, RD_REL, 0)),
-    CASE("in a read section, after a later read section", 1, 5, PRESERVING, E(0, RD_ACQ, 0), W(0, 0),
-         E(0, RD_REL, 0), E(1, RD_ACQ, 0), E(1, RD_REL, 0), W(1, 0)),
-    CASE("in a read section, after a later write section", 1, 5, REVERSING, E(0, RD_ACQ, 0), W(0, 0),
-         E(0, RD_REL, 0), ACQ(1, 0), REL(1, 0), W(1, 0)),
-    CASE("an inner release ends nothing", 3, 6, NO_RACE, ACQ(0, 0), ACQ(0, 0), REL(0, 0), W(0, 0), REL(0, 0),
-         ACQ(1, 0), W(1, 0), REL(1, 0)),
-    CASE("fork", 0, 2, NO_RACE, W(0, 0), E(0, FORK, 1), W(1, 0)),
-    CASE("after the fork", 1, 2, PRESERVING, E(0, FORK, 1), W(0, 0), W(1, 0)),
-    CASE("join", 0, 2, NO_RACE, W(1, 0), E(0, JOIN, 1), W(0, 0)),
-    CASE("join of a thread with no event", 0, 3, NO_RACE, W(0, 0), E(0, FORK, 1), E(2, JOIN, 1), W(2, 0)),
-    CASE("store to load", 0, 3, NO_RACE, W(0, 0), E(0, STORE, 0), E(1, LOAD, 0), W(1, 0)),
-    CASE("load to store", 0, 3, NO_RACE, W(0, 0), E(0, LOAD, 0), E(1, STORE, 0), W(1, 0)),
-    CASE("load and load", 0, 3, PRESERVING, W(0, 0), E(0, LOAD, 0), E(1, LOAD, 0), W(1, 0)),
-    CASE("two posts", 0, 3, NO_RACE, W(0, 0), E(0, POST, 0), E(1, POST, 0), W(1, 0)),
-    CASE("an object that is a lock and more", 0, 3, NO_RACE, W(0, 0), ACQ(0, 0), E(1, LOAD, 0), W(1, 0)),
-    CASE("a lock that another releases", 0, 3, NO_RACE, W(0, 0), ACQ(0, 0), REL(1, 0), W(1, 0)),
-    CASE("a lock taken both ways at once", 0, 5, NO_RACE, W(0, 0), E(0, RD_ACQ, 0), ACQ(0, 0), REL(0, 0),
-         E(1, RD_ACQ, 0), W(1, 0)),
-    CASE("a section that never closes", 2, 3, PRESERVING, ACQ(0, 0), E(0, ENTER, 0), W(0, 0), W(1, 0)),
-    CASE("a section that never closes keeps others out", 1, 4, NO_RACE, ACQ(1, 0), W(1, 0), REL(1, 0),
-         ACQ(0, 0), W(0, 0)),
+    PAIR_CASE("two writes", 0, 1, PRESERVING, W(0, 0), W(1, 0)),
+    PAIR_CASE("two reads", 0, 1, NO_RACE, R(0, 0), R(1, 0)),
+    PAIR_CASE("one thread", 0, 1, NO_RACE, W(0, 0), W(0, 0)),
+    PAIR_CASE("a read and the write it sees", 0, 1, PRESERVING, W(0, 0), R(1, 0)),
+    PAIR_CASE("one lock around both", 1, 4, NO_RACE, ACQ(0, 0), W(0, 0), REL(0, 0), ACQ(1, 0), W(1, 0),
+              REL(1, 0)),
+    PAIR_CASE("before one section, after the other", 0, 5, PRESERVING, W(0, 0), ACQ(0, 0), REL(0, 0),
+              ACQ(1, 0), REL(1, 0), W(1, 0)),
+    PAIR_CASE("after both sections", 2, 5, PRESERVING, ACQ(0, 0), REL(0, 0), W(0, 0), ACQ(1, 0), REL(1, 0),
+              W(1, 0)),
+    PAIR_CASE("in the earlier section, after the later", 1, 5, REVERSING, ACQ(0, 0), W(0, 0), REL(0, 0),
+              ACQ(1, 0), REL(1, 0), W(1, 0)),
+    PAIR_CASE("the same, and the later section reads what the earlier wrote", 1, 7, NO_RACE, ACQ(0, 0),
+              W(0, 0), W(0, 1), REL(0, 0), ACQ(1, 0), R(1, 1), REL(1, 0), W(1, 0)),
+    PAIR_CASE("what is read comes along with all before it", 0, 3, NO_RACE, W(0, 0), W(0, 1), R(1, 1),
+              W(1, 0)),
+    PAIR_CASE("the same through a third thread", 0, 5, NO_RACE, W(0, 0), W(0, 1), R(1, 1), W(1, 2), R(2, 2),
+              W(2, 0)),
+    PAIR_CASE("two ways to one set of events, and only one leaves the write to be read", 6, 7, PRESERVING,
+              E(0, ENTER, 0), W(1, 1), W(1, 2), W(0, 1), R(2, 2), R(2, 1), W(2, 0), W(1, 0)),
+    PAIR_CASE("a read that saw nothing keeps the write out", 1, 3, PRESERVING, R(0, 1), W(0, 0), W(1, 1),
+              W(1, 0)),
+    PAIR_CASE("read sections do not exclude", 1, 4, PRESERVING, E(0, RD_ACQ, 0), W(0, 0), E(0, RD_REL, 0),
+              E(1, RD_ACQ, 0), W(1, 0), E(1, RD_REL, 0)),
+    PAIR_CASE("a read section and a write section do", 1, 4, NO_RACE, E(0, RD_ACQ, 0), W(0, 0),
+              E(0, RD_REL, 0), ACQ(1, 0), W(1, 0), REL(1, 0)),
+    PAIR_CASE("a write section and a read section do", 1, 4, NO_RACE, ACQ(0, 0), W(0, 0), REL(0, 0),
+              E(1, RD_ACQ, 0), W(1, 0), E(1, RD_REL, 0)),
+    PAIR_CASE("in a read section, after a later read section", 1, 5, PRESERVING, E(0, RD_ACQ, 0), W(0, 0),
+              E(0, RD_REL, 0), E(1, RD_ACQ, 0), E(1, RD_REL, 0), W(1, 0)),
+    PAIR_CASE("in a read section, after a later write section", 1, 5, REVERSING, E(0, RD_ACQ, 0), W(0, 0),
+              E(0, RD_REL, 0), ACQ(1, 0), REL(1, 0), W(1, 0)),
+    PAIR_CASE("an inner release ends nothing", 3, 6, NO_RACE, ACQ(0, 0), ACQ(0, 0), REL(0, 0), W(0, 0),
+              REL(0, 0), ACQ(1, 0), W(1, 0), REL(1, 0)),
+    PAIR_CASE("fork", 0, 2, NO_RACE, W(0, 0), E(0, FORK, 1), W(1, 0)),
+    PAIR_CASE("after the fork", 1, 2, PRESERVING, E(0, FORK, 1), W(0, 0), W(1, 0)),
+    PAIR_CASE("join", 0, 2, NO_RACE, W(1, 0), E(0, JOIN, 1), W(0, 0)),
+    PAIR_CASE("join of a thread with no event", 0, 3, NO_RACE, W(0, 0), E(0, FORK, 1), E(2, JOIN, 1),
+              W(2, 0)),
+    PAIR_CASE("store to load", 0, 3, NO_RACE, W(0, 0), E(0, STORE, 0), E(1, LOAD, 0), W(1, 0)),
+    PAIR_CASE("load to store", 0, 3, NO_RACE, W(0, 0), E(0, LOAD, 0), E(1, STORE, 0), W(1, 0)),
+    PAIR_CASE("load and load", 0, 3, PRESERVING, W(0, 0), E(0, LOAD, 0), E(1, LOAD, 0), W(1, 0)),
+    PAIR_CASE("two posts", 0, 3, NO_RACE, W(0, 0), E(0, POST, 0), E(1, POST, 0), W(1, 0)),
+    PAIR_CASE("an object that is a lock and more", 0, 3, NO_RACE, W(0, 0), ACQ(0, 0), E(1, LOAD, 0), W(1, 0)),
+    PAIR_CASE("a lock that another releases", 0, 3, NO_RACE, W(0, 0), ACQ(0, 0), REL(1, 0), W(1, 0)),
+    PAIR_CASE("a lock taken both ways at once", 0, 5, NO_RACE, W(0, 0), E(0, RD_ACQ, 0), ACQ(0, 0), REL(0, 0),
+              E(1, RD_ACQ, 0), W(1, 0)),
+    PAIR_CASE("a section that never closes", 2, 3, PRESERVING, ACQ(0, 0), E(0, ENTER, 0), W(0, 0), W(1, 0)),
+    PAIR_CASE("a section that never closes keeps others out", 1, 4, NO_RACE, ACQ(1, 0), W(1, 0), REL(1, 0),
+              ACQ(0, 0), W(0, 0)),
 };
 
 static void hand(void **state)
@@ -94,7 +85,7 @@ static void hand(void **state)
 
     (void)state;
     for (size_t c = 0; c < RB_LENGTH(by_hand); c++) {
-        const struct hand_case *h = &by_hand[c];
+        const struct pair_case *h = &by_hand[c];
         assert_true(reorderings_open(&r, h->event, h->count));
         const bool some = reorderings_predictable(&r, h->first, h->second);
         const bool preserving = reorderings_sync_preserving(&r, h->first, h->second);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "engine/hand_trace.h"
 #include "engine/random_trace.h"
 #include "engine/reorderings.h"
 #include "engine/reorderings_locks.h"
@@ -426,30 +427,7 @@ static void larger(void **state)
 
 // -------------------------------------------------------------------------------------------------- by hand
 
-#define E(t, kind, x)                             \
-    {                                             \
-        .op = RB_##kind, .thread = t, .target = x \
-    }
-#define W(t, x)   E(t, WRITE, x)
-#define R(t, x)   E(t, READ, x)
-#define ACQ(t, x) E(t, ACQUIRE, x)
-#define REL(t, x) E(t, RELEASE, x)
-#define TRACE(...)            \
-    (const struct rb_event[]) \
-    {                         \
-        __VA_ARGS__           \
-    }
-#define CASE(what, racy, ...)                                                                \
-    {                                                                                        \
-        what, racy, TRACE(__VA_ARGS__), sizeof(TRACE(__VA_ARGS__)) / sizeof(struct rb_event) \
-    }
-
-static const struct hand_case {
-    const char *what;
-    uint64_t racy; // bit i: event i is the second of a race
-    const struct rb_event *event;
-    uint32_t count;
-} by_hand[] = {
+static const struct hand_case by_hand[] = {
     CASE("happens-before hides it, sections need not move", 1 << 5, W(0, 0), ACQ(0, 0), REL(0, 0), ACQ(1, 0),
          REL(1, 0), W(1, 0)),
     CASE("sections would have to change places", 0, ACQ(0, 0), W(0, 0), REL(0, 0), ACQ(1, 0), REL(1, 0),

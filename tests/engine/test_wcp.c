@@ -152,7 +152,7 @@ static void random_any(void **state)
 static void random_sections(void **state)
 {
     (void)state;
-    predict_random(test_traces(5000), predict_tiny_sections, &rb_engine_wcp, oracle_build_wcp);
+    predict_random(test_traces(10000), predict_tiny_sections, &rb_engine_wcp, oracle_build_wcp);
     predict_random(test_traces(300), predict_longer_sections, &rb_engine_wcp, oracle_build_wcp);
 }
 
