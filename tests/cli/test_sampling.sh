@@ -142,12 +142,16 @@ done
 "$RAILBIRD" cc -O1 -g -w "$sources/episodes.c" -o episodes || fail "cannot build episodes"
 long=$(awk -v s="$seconds" 'BEGIN { print 4 * s + 1 }')
 for engine in so st; do
+  options=engine=$engine:budget=5%
   for ways in every locks race; do
-    options=engine=$engine:budget=5%
-    watched adaptive 1 episodes "$long" $ways
+    # the race is met by chance, on a busy machine in half of the runs: one in ten must find it, none without it may
+    for seed in $([ $ways = race ] && seq 10 || echo 1); do
+      watched adaptive $seed episodes "$long" $ways
+      [ "$(stat_of episodes)" -gt 1 ] || fail "episodes $ways, $engine: there were $(stat_of episodes)"
+      [ "$sampled" -gt 1000 ] || fail "episodes $ways, $engine: only $sampled accesses sampled"
+      [ "$status" = 0 ] || break
+    done
     expect "episodes $ways, $engine: status" "$status" $([ $ways = race ] && echo 66 || echo 0)
-    [ "$(stat_of episodes)" -gt 1 ] || fail "episodes $ways, $engine: there were $(stat_of episodes)"
-    [ "$sampled" -gt 1000 ] || fail "episodes $ways, $engine: only $sampled accesses sampled"
   done
 done
 finish sampling
