@@ -13,13 +13,14 @@ on a few of the programs is nearest to that of the first configuration.
 A static race is a pair of functions. `x++` against `x++` is three pairs of instructions, and a test with its action two
 lines; the runtime reports one of them for each pair of threads and word, whichever comes first, so the `id`s of one race differ
 from run to run, under sampler=all as well. Fields that a program always touches together (routes, bank) are one race by
-this count. Totals by `id` are printed beside it. What counts as there is what the one run of sampler=all found, kept with
-the hash of the binary.
+this count. Totals by `id` are printed beside it. What counts as there is what the one run of sampler=all found, kept in the
+work folder under a hash of the program's text and definitions.
 
 A report is false if sampler=all never makes it in three runs and a line of it does not say `racy_`: every object of
 the programs that is raced for is called so (programs/detect.h). False reports are listed, and the exit status is 1.
 
-Runs are interleaved: every program under every configuration, then all again. CPU time is user + system of the
+Runs are interleaved: every program under every configuration, then all again; interrupted, it prints what the whole turns
+so far say. CPU time is user + system of the
 program; reports are put names to afterwards, so that this is not in it. Ratios are of medians, against sampler=none.
 """
 import argparse
@@ -49,7 +50,7 @@ class Program:
     def __init__(self, row):
         self.name, self.template, self.defines, self.kind, self.frequency, self.distance = row
         self.source = os.path.join(HERE, "programs", self.template)
-        self.path = None
+        self.path = self.digest = None
         self.truth = None  # of sampler=all: races, ids, accesses, cpu
         self.named = {}  # raw pair of places -> what the tool says of it
         self.runs = {}  # configuration -> [run]
@@ -73,8 +74,13 @@ def read_table(only):
 def build(p, railbird, work, size):
     p.path = os.path.join(work, p.name)
     tool = "c++" if p.template.endswith(".cc") else "cc"
-    line = [railbird, tool, "-O2", "-g", *("-D" + d for d in p.defines.split()), f"-DSIZE={size}", p.source, "-o", p.path]
-    subprocess.run(line, check=True, timeout=TIMEOUT)
+    options = ["-O2", "-g", *("-D" + d for d in p.defines.split()), f"-DSIZE={size}"]
+    subprocess.run([railbird, tool, *options, p.source, "-o", p.path], check=True, timeout=TIMEOUT)
+    digest = hashlib.sha256(" ".join(options).encode())
+    for file in (p.source, os.path.join(HERE, "programs", "detect.h")):
+        with open(file, "rb") as f:
+            digest.update(f.read())
+    p.digest = digest.hexdigest()[:32]
 
 
 # ---- one run -------------------------------------------------------------------------------------------------
@@ -163,10 +169,8 @@ def source_line(file, number, kept={}):
 
 
 def reference(p, work, again=False):
-    """The run of sampler=all, from the cache if the binary is the same; `again`: two more, for doubtful reports."""
-    with open(p.path, "rb") as f:
-        digest = hashlib.sha256(f.read()).hexdigest()[:32]
-    cache = os.path.join(work, "all", f"{p.name}.{digest}.json")
+    """The run of sampler=all, from the cache if the program is the same; `again`: two more, for doubtful reports."""
+    cache = os.path.join(work, "all", f"{p.name}.{p.digest}.json")
     if os.path.exists(cache):
         with open(cache) as f:
             kept = json.load(f)
@@ -260,8 +264,17 @@ def print_tables(programs, configs, runs):
                   f"{100 * f['rate']:.2f} % | {f['cpu']:.3f} |")
 
 
-def as_json(programs, configs, a, calibration, bad):
-    return {"runs": a.runs, "configs": configs, "calibration": calibration,
+def say_turn(programs, configs, turn, turns):
+    """So far, for those who wait; what is printed last is the result."""
+    for c in configs:
+        f = figures(programs, c, "places")
+        progress("")
+        print(f"run {turn} of {turns}: {c}: {share(f['once'], f['races'])} in one run, {share(f['ever'], f['races'])} "
+              f"within {turn}", file=sys.stderr, flush=True)
+
+
+def as_json(programs, configs, turns, a, calibration, bad):
+    return {"runs": turns, "size": a.size, "configs": configs, "calibration": calibration,
             "programs": [{"name": p.name, "kind": p.kind, "frequency": p.frequency, "distance": p.distance,
                           "accesses": p.truth["accesses"], "races": sorted(p.truth["places"]),
                           "ids": sorted(p.truth["ids"]), "all_cpu": p.truth["cpu"], "runs": p.runs,
@@ -312,18 +325,28 @@ def main():
     for p in programs:
         p.runs = {c: [] for c in order}
     shuffle = random.Random(1)
-    for turn in range(a.runs):
+    turns = 0
+    try:
+        for turns in range(1, a.runs + 1):
+            for p in programs:
+                for c in shuffle.sample(order, len(order)):
+                    progress(f"run {turns}/{a.runs}: {p.name} {c}")
+                    run = execute(p, c, a.work)
+                    judge(p, c, run, a.work, bad)
+                    p.runs[c].append(run)
+            say_turn(programs, configs, turns, a.runs)
+    except KeyboardInterrupt:
+        turns -= 1
+        if not turns:
+            raise
+        print(f"cut off in run {turns + 1} of {a.runs}: what follows is of {turns}\n")
         for p in programs:
-            for c in shuffle.sample(order, len(order)):
-                progress(f"run {turn + 1}/{a.runs}: {p.name} {c}")
-                run = execute(p, c, a.work)
-                judge(p, c, run, a.work, bad)
-                p.runs[c].append(run)
+            p.runs = {c: runs[:turns] for c, runs in p.runs.items()}
     progress("")
-    print_tables(programs, configs, a.runs)
+    print_tables(programs, configs, turns)
     if a.json:
         with open(a.json, "w") as f:
-            json.dump(as_json(programs, configs, a, calibration, bad), f, indent=1, default=list)
+            json.dump(as_json(programs, configs, turns, a, calibration, bad), f, indent=1, default=list)
     for row in sorted(bad):
         print("FALSE REPORT: {}, {}: id {}, {}, {}".format(*row))
     return 1 if bad else 0
@@ -331,6 +354,7 @@ def main():
 
 RAILBIRD = ""
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(main())
     except (Failure, subprocess.SubprocessError) as e:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KINDS = ["", "mutex", "write lock", "acquire load", "release store", "read-modify-write", "mutex, an access between"]
+KINDS = ["", "mutex", "write lock", "read lock", "acquire load", "release store", "read-modify-write", "mutex, an access between"]
 ROUNDS = 16
 
 

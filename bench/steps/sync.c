@@ -16,6 +16,7 @@ static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
 static atomic_long word;
 static int there, threads;
 long guarded, own;
+static _Thread_local long own_sum;
 
 static void use_all(void)
 {
@@ -24,6 +25,9 @@ static void use_all(void)
     pthread_mutex_unlock(&mutex);
     pthread_rwlock_wrlock(&shared);
     guarded++;
+    pthread_rwlock_unlock(&shared);
+    pthread_rwlock_rdlock(&shared);
+    own_sum += guarded;
     pthread_rwlock_unlock(&shared);
     atomic_fetch_add_explicit(&word, 1, memory_order_acq_rel);
 }
@@ -73,9 +77,10 @@ int main(int argc, char **argv)
     COUNTED(0, __asm__ volatile("" : : : "memory"))
     COUNTED(1, pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex))
     COUNTED(2, pthread_rwlock_wrlock(&shared); pthread_rwlock_unlock(&shared))
-    COUNTED(3, (void)atomic_load_explicit(&word, memory_order_acquire))
-    COUNTED(4, atomic_store_explicit(&word, i, memory_order_release))
-    COUNTED(5, atomic_fetch_add_explicit(&word, 1, memory_order_acq_rel))
-    COUNTED(6, pthread_mutex_lock(&mutex); own++; pthread_mutex_unlock(&mutex))
+    COUNTED(3, pthread_rwlock_rdlock(&shared); pthread_rwlock_unlock(&shared))
+    COUNTED(4, (void)atomic_load_explicit(&word, memory_order_acquire))
+    COUNTED(5, atomic_store_explicit(&word, i, memory_order_release))
+    COUNTED(6, atomic_fetch_add_explicit(&word, 1, memory_order_acq_rel))
+    COUNTED(7, pthread_mutex_lock(&mutex); own++; pthread_mutex_unlock(&mutex))
     _exit(0);
 }

@@ -260,7 +260,7 @@ static RB_NOINLINE void hear(const volatile void *a)
         return;
     if ((o = rb_object_find(me, (uintptr_t)a)) != NULL) {
         rb_sync_acquire(me, &o->main);
-        rb_known_write(me, rb_known_of(me, (uintptr_t)a), o, true, false);
+        rb_known_write(me, rb_known_of(me, (uintptr_t)a), (uintptr_t)a, o, true, false);
         rb_object_unlock(o);
     }
     rb_leave(me);
@@ -336,7 +336,7 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
     if (!gets && RB_UNLIKELY(rb_fences_on))
         collect(s.me, s.object);
     if (gets || gives)
-        rb_known_write(s.me, rb_known_of(s.me, (uintptr_t)a), s.object, gets || s.heard, gives);
+        rb_known_write(s.me, rb_known_of(s.me, (uintptr_t)a), (uintptr_t)a, s.object, gets || s.heard, gives);
     if (gets || gives)
         rb_record_sync(s.me, gets && gives ? RB_RMW : gives ? RB_RMW_REL : RB_LOAD, (uintptr_t)a);
 }
@@ -373,7 +373,7 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
         struct rb_known *k = rb_known_of(s.me, (uintptr_t)a);
         const bool heard = k->object == s.object && rb_known_heard(k, (uintptr_t)a);
         release_store(s);
-        rb_known_write(s.me, k, s.object, heard, true); // if it had heard everything, it still has: its own
+        rb_known_write(s.me, k, (uintptr_t)a, s.object, heard, true); // if it had heard everything, it still has: its own
         rb_record_sync(s.me, RB_STORE, (uintptr_t)a);
         return;
     }

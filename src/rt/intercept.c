@@ -70,10 +70,10 @@ static bool worth_a_look(const volatile void *object)
     }
 // Apart: while all rests a lock is a load and a comparison more than without us, and no register is saved for
 // what is not done.
-#define RB_LOCKS(name, params, args, object, done, after)                                    \
+#define RB_LOCKS(name, params, args, object, done, quick, after)                             \
     static RB_NOINLINE void followed_##name(int r, uintptr_t pc, RB_LIST params)             \
     {                                                                                        \
-        if ((r != 0 || !rb_quick(rb_known_lock, (uintptr_t)(object))) && (done))             \
+        if ((r != 0 || !rb_quick(quick, (uintptr_t)(object))) && (done))                     \
             RB_BESIDE(USED_AT(object, pc), after);                                           \
     }                                                                                        \
     RB_INTERCEPT(int, name, params)                                                          \
@@ -83,11 +83,11 @@ static bool worth_a_look(const volatile void *object)
             followed_##name(r, RB_PC, RB_LIST args);                                         \
         return r;                                                                            \
     }
-#define RB_UNLOCKS(name, params, args, object)                     \
+#define RB_UNLOCKS(name, params, args, object, quick, before)      \
     static RB_NOINLINE void followed_##name params                 \
     {                                                              \
-        if (!rb_quick(rb_known_unlock, (uintptr_t)(object)))       \
-            RB_BESIDE((void)0, rb_on_unlock(me, (uintptr_t)(object))); \
+        if (!rb_quick(quick, (uintptr_t)(object)))                 \
+            RB_BESIDE((void)0, before);                            \
     }                                                              \
     RB_INTERCEPT(int, name, params)                                \
     {                                                              \

@@ -9,13 +9,17 @@
 //            taken away from the object (its life is the same).
 //
 // Releases to a mutex follow an acquire, those of read-modify-writes join: what an object holds only grows
-// within a life. Only for engines that can tell when a clock has changed; not while a run is recorded, nor
+// within a life. Readers of a read-write lock remember it under another name (RB_TO_READ), since they have
+// heard its main set alone, and what they said is in main and readers together.
+// Only for engines that can tell when a clock has changed; not while a run is recorded, nor
 // where synchronisation may be passed over (windows): rb_process.quick.
 #ifndef RB_RT_KNOWN_H
 #define RB_RT_KNOWN_H
 
 #include "rt/access.h"
 #include "rt/objects.h"
+
+#define RB_TO_READ ((uintptr_t)1 << 63) // of an address that is no object's
 
 RB_INLINE struct rb_known *rb_known_of(struct rb_self *me, uintptr_t address)
 {
@@ -35,12 +39,11 @@ RB_INLINE bool rb_known_covered(const struct rb_self *me, const struct rb_known 
 
 // The thread has heard all that the object holds, or the object all that the thread knows, or both. Its lock
 // is held. What was known of it before stays.
-RB_INLINE void rb_known_write(struct rb_self *me, struct rb_known *k, struct rb_object *o, bool heard,
-                              bool covered)
+RB_INLINE void rb_known_write(struct rb_self *me, struct rb_known *k, uintptr_t address, struct rb_object *o,
+                              bool heard, bool covered)
 {
-    if (k->object != o || k->address != o->address ||
-        rb_object_life(k->version) != rb_object_life(o->version))
-        *k = (struct rb_known){.address = o->address, .object = o, .version = o->version | UINT32_MAX};
+    if (k->object != o || k->address != address || rb_object_life(k->version) != rb_object_life(o->version))
+        *k = (struct rb_known){.address = address, .object = o, .version = o->version | UINT32_MAX};
     if (heard)
         k->version = o->version;
     if (covered) {
@@ -88,6 +91,57 @@ RB_INLINE bool rb_known_unlock(struct rb_self *me, uintptr_t object)
     me->count.releases++;
     me->count.releases_skipped++;
     k->held = 0;
+    return true;
+}
+
+// Read-write locks. Who holds one to write is in the object after the long way only (`owner`), and must not
+// be left there: unlocks that go the short way follow locks that did.
+
+RB_INLINE void rb_known_reads(struct rb_known *k)
+{
+    const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+
+    k->depth = k->held == generation ? k->depth + 1 : 1;
+    k->held = generation;
+}
+
+RB_INLINE void rb_known_leaves(struct rb_known *k)
+{
+    if (!k->depth || !--k->depth)
+        k->held = 0;
+}
+
+RB_INLINE bool rb_known_owner(const struct rb_self *me, const struct rb_object *o)
+{
+    return __atomic_load_n(&o->owner, __ATOMIC_RELAXED) == me->hb.slot;
+}
+
+RB_INLINE bool rb_known_read_lock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_known *k = rb_known_of(me, object | RB_TO_READ);
+
+    if (RB_UNLIKELY(!rb_process.quick || me->ignore_sync || !rb_known_heard(k, object | RB_TO_READ) ||
+                    rb_known_owner(me, k->object)))
+        return false;
+    me->count.acquires++;
+    me->count.acquires_skipped++;
+    rb_known_count(me, me->count.acquires);
+    rb_known_reads(k);
+    return true;
+}
+
+RB_INLINE bool rb_known_rw_unlock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_known *to_write = rb_known_of(me, object), *to_read = rb_known_of(me, object | RB_TO_READ);
+    const bool writes = rb_known_held(to_write, object), reads = rb_known_held(to_read, object | RB_TO_READ);
+    struct rb_known *k = writes ? to_write : to_read;
+
+    if (RB_UNLIKELY(!rb_process.quick || me->ignore_sync || writes == reads || !rb_known_covered(me, k) ||
+                    rb_known_owner(me, k->object)))
+        return false;
+    me->count.releases++;
+    me->count.releases_skipped++;
+    rb_known_leaves(k);
     return true;
 }
 

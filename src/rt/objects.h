@@ -13,14 +13,12 @@
 
 #include "rt/rt.h"
 
-#define RB_READERS (RB_NO_SLOT - 1) // of owner: it is held to read
-
 struct rb_object {
     struct rb_object *next; // in its chain: written under the shard's lock
     uintptr_t address;      // 0: free. Written under shard's and object's lock
     uint64_t version;       // see below
     rb_spin lock;           // of all below
-    uint32_t owner;         // slot that holds it as a mutex, for the engine's lock discipline; RB_READERS
+    uint32_t owner;         // slot that holds it as a mutex, for the engine's lock discipline
     uint32_t held_in;       // generation of the history in which `owner` was written
     uint32_t arrived;       // Java: times it is locked (tsan_java.c)
     uint32_t parties;       // barriers: how many a round waits for; 0: not known

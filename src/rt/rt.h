@@ -47,6 +47,7 @@ struct rb_known {
     uint64_t clock;
     uint32_t epoch; // 0: never released to
     uint32_t held;  // generation of the history when the thread locked it; 0: it has not
+    uint32_t depth; // times it did, to read
 };
 #define RB_KNOWN_SHIFT 58u
 #define RB_KNOWN       64u

@@ -89,7 +89,7 @@ static inline void finish(struct rb_self *me, struct rb_object *o)
 // a lost edge or because synchronisation was passed over for a while. The object's lock is held.
 static inline void hold(struct rb_object *o, uint32_t owner)
 {
-    o->owner = owner;
+    __atomic_store_n(&o->owner, owner, __ATOMIC_RELAXED); // others ask if it is they (known.h)
     o->held_in = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
 }
 
@@ -109,7 +109,7 @@ static RB_NOINLINE void lock(struct rb_self *me, uintptr_t object)
     if (o->read_locked)
         rb_sync_acquire(me, &o->readers);
     hold(o, me->hb.slot);
-    rb_known_write(me, k, o, true, false);
+    rb_known_write(me, k, object, o, true, false);
     k->held = __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
     rb_record_sync(me, RB_ACQUIRE, object);
     finish(me, o);
@@ -140,9 +140,9 @@ static RB_NOINLINE void unlock(struct rb_self *me, uintptr_t object)
         rb_sync_release(me, &o->main);
     else
         rb_sync_release_join(me, &o->main);
-    o->owner = RB_NO_SLOT;
+    hold(o, RB_NO_SLOT);
     if (k->address == object && k->object == o && k->version + 1 == o->version) // nobody else released since
-        rb_known_write(me, k, o, true, true);
+        rb_known_write(me, k, object, o, true, true);
     if (k->address == object)
         k->held = 0;
     rb_record_sync(me, RB_RELEASE, object);
@@ -155,55 +155,94 @@ void rb_on_unlock(struct rb_self *me, uintptr_t object)
         unlock(me, object);
 }
 
-void rb_on_read_lock(struct rb_self *me, uintptr_t object)
+static RB_NOINLINE void read_lock(struct rb_self *me, uintptr_t object)
 {
+    struct rb_known *k = rb_known_of(me, object | RB_TO_READ);
     struct rb_object *o;
 
     if (passed_over(me, 1) || !(o = rb_object_get(me, object)))
         return;
     rb_sync_acquire(me, &o->main);
-    hold(o, RB_READERS);
+    hold(o, RB_NO_SLOT);
+    rb_known_write(me, k, object | RB_TO_READ, o, true, false);
+    rb_known_reads(k);
     rb_record_sync(me, RB_RD_ACQ, object);
     finish(me, o);
 }
 
+void rb_on_read_lock(struct rb_self *me, uintptr_t object)
+{
+    if (!rb_known_read_lock(me, object))
+        read_lock(me, object);
+}
+
+// What a reader says; `k` is what it remembers as one. The object's lock is held.
+static void release_to_writers(struct rb_self *me, struct rb_object *o, struct rb_known *k)
+{
+    const bool heard = k->version + 1 == o->version; // nobody else released since it locked
+
+    rb_sync_release_join(me, &o->readers);
+    o->read_locked = true;
+    if (k->object == o && k->address == (o->address | RB_TO_READ))
+        rb_known_write(me, k, o->address | RB_TO_READ, o, heard, true);
+}
+
 void rb_on_read_unlock(struct rb_self *me, uintptr_t object)
 {
+    struct rb_known *k = rb_known_of(me, object | RB_TO_READ);
     struct rb_object *o;
 
     if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
         return;
-    rb_sync_release_join(me, &o->readers);
-    o->read_locked = true;
+    if (rb_known_held(k, object | RB_TO_READ))
+        rb_known_leaves(k);
+    release_to_writers(me, o, k);
     rb_record_sync(me, RB_RD_REL, object);
+    finish(me, o);
+}
+
+// Held to write: nobody has read since, and the writer knows what readers have said.
+static void release_to_all(struct rb_self *me, struct rb_object *o, struct rb_known *k)
+{
+    rb_sync_release(me, &o->main);
+    if (o->read_locked)
+        rb_sync_clear(me, &o->readers);
+    o->read_locked = false;
+    if (k->object == o && k->address == o->address && k->version + 1 == o->version)
+        rb_known_write(me, k, o->address, o, true, true);
+    rb_record_sync(me, RB_RELEASE, o->address);
+}
+
+static RB_NOINLINE void rw_unlock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_known *to_write = rb_known_of(me, object), *to_read = rb_known_of(me, object | RB_TO_READ);
+    const bool writes = rb_known_held(to_write, object), reads = rb_known_held(to_read, object | RB_TO_READ);
+    struct rb_object *o;
+
+    if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
+        return;
+    if (writes)
+        to_write->held = 0;
+    if (reads)
+        rb_known_leaves(to_read);
+    if (!reads && (writes || is_held(o, me->hb.slot))) {
+        release_to_all(me, o, to_write);
+    } else {
+        const uint8_t recorded = o->owner == me->hb.slot ? RB_RELEASE : RB_RD_REL;
+        if (writes || !reads) // who knows: for readers and writers
+            rb_sync_release_join(me, &o->main);
+        release_to_writers(me, o, to_read);
+        rb_record_sync(me, recorded, object);
+    }
+    if (o->owner == me->hb.slot)
+        hold(o, RB_NO_SLOT);
     finish(me, o);
 }
 
 void rb_on_rw_unlock(struct rb_self *me, uintptr_t object)
 {
-    struct rb_object *o;
-
-    if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
-        return;
-    struct rb_known *k = rb_known_of(me, object);
-    const bool remembered = rb_known_held(k, object);
-    if (remembered)
-        k->held = 0;
-    if (remembered || is_held(o, me->hb.slot)) { // held to write: nobody has read since
-        rb_sync_release(me, &o->main);
-        if (o->read_locked) // the writer knows what they said
-            rb_sync_clear(me, &o->readers);
-        o->read_locked = false;
-        o->owner = RB_NO_SLOT;
-        rb_record_sync(me, RB_RELEASE, object);
-    } else {
-        if (!is_held(o, RB_READERS)) // who knows: for readers and writers
-            rb_sync_release_join(me, &o->main);
-        rb_sync_release_join(me, &o->readers);
-        o->read_locked = true;
-        rb_record_sync(me, o->owner == me->hb.slot ? RB_RELEASE : RB_RD_REL, object);
-    }
-    finish(me, o);
+    if (!rb_known_rw_unlock(me, object))
+        rw_unlock(me, object);
 }
 
 void rb_on_acquire(struct rb_self *me, uintptr_t object)

@@ -138,6 +138,20 @@ for engine in so st; do
   done
 done
 
+# --- read-write locks, with much that is remembered of them and much that is not
+"$RAILBIRD" cc -O1 -g "$sources/rwlocks.c" -o rwlocks || fail "cannot build rwlocks"
+for engine in so st; do
+  for locks in 2 20 200; do
+    for sampler in all random:0.03 adaptive; do
+      options=engine=$engine
+      watched $sampler 1 rwlocks "$seconds" $locks
+      expect "$locks rwlocks under $sampler, $engine: status" "$status" 0
+    done
+  done
+  watched all 1 rwlocks "$seconds" 2 race
+  expect "rwlocks that readers write under, $engine: status" "$status" 66
+done
+
 # --- nothing but synchronisation: following it fits no budget, so it is followed in episodes
 "$RAILBIRD" cc -O1 -g -w "$sources/episodes.c" -o episodes || fail "cannot build episodes"
 long=$(awk -v s="$seconds" 'BEGIN { print 4 * s + 1 }')
