@@ -22,7 +22,7 @@ struct entry {
 struct bucket {
     rb_spin lock;
     uint32_t tick;
-    uint64_t unused;
+    uint64_t lines; // of memory: a bit for each, hashed, that may have entries here
     struct entry entry[ENTRIES];
     uint64_t unused_too[2];
     struct rb_cell cell[ENTRIES]; // of entry i
@@ -63,6 +63,11 @@ static inline struct bucket *bucket_of(uintptr_t address)
     const uint64_t line = address >> LINE_SHIFT & ((1u << (PAGE_SHIFT - LINE_SHIFT)) - 1);
 
     return &buckets[((mix(address >> PAGE_SHIFT) >> 20) + line) & bucket_mask];
+}
+
+static inline uint64_t line_bit(uintptr_t address)
+{
+    return (uint64_t)1 << (mix(address >> LINE_SHIFT) >> 58);
 }
 
 static inline uint32_t *page_of(uintptr_t address)
@@ -128,6 +133,7 @@ static struct entry *make_room(struct rb_self *me, struct bucket *b, uint64_t ke
     }
     *victim = (struct entry){.key = key, .generation = generation};
     *cell_of(victim) = (struct rb_cell){0, 0, 0, 0};
+    __atomic_store_n(&b->lines, b->lines | line_bit(key_granule(key) << 3), __ATOMIC_RELAXED);
     __atomic_fetch_add(page_of(key_granule(key) << 3), 1, __ATOMIC_RELAXED);
     return victim;
 }
@@ -236,6 +242,7 @@ typedef void (*visit)(struct rb_self *me, struct entry *e, void *context);
 static void visit_line(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
 {
     struct bucket *b = bucket_of(from);
+    uint64_t lines = 0;
 
     rb_spin_lock(&b->lock);
     for (unsigned i = 0; i < ENTRIES; i++) {
@@ -243,14 +250,20 @@ static void visit_line(struct rb_self *me, uintptr_t from, uintptr_t end, visit 
         const uintptr_t granule = key_granule(e->key) << 3;
         if (e->key && granule + 8 > from && granule < end)
             function(me, e, context);
+        if (e->key)
+            lines |= line_bit(granule);
     }
+    __atomic_store_n(&b->lines, lines, __ATOMIC_RELAXED);
     rb_spin_unlock(&b->lock);
 }
 
-// All entries of [from, end), page by page: those without entries are passed over.
-static void visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
+// All entries of [from, end), page by page: pages and lines without entries are passed over, the latter
+// without a lock. Whoever gave this memory up, so that it can be new to others, has put its entries in before.
+// How many lines were looked at.
+static size_t visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
 {
     const uintptr_t page = (uintptr_t)1 << PAGE_SHIFT, line = (uintptr_t)1 << LINE_SHIFT;
+    size_t looked_at = 0;
 
     for (uintptr_t at = from; at < end && at >= from; at = (at | (page - 1)) + 1) {
         if (__atomic_load_n(page_of(at), __ATOMIC_RELAXED) == 0)
@@ -258,9 +271,13 @@ static void visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, visit
         const uintptr_t page_end = (at | (page - 1)) + 1, stop = page_end && page_end < end ? page_end : end;
         for (uintptr_t l = at; l < stop; l = (l | (line - 1)) + 1) {
             const uintptr_t line_end = (l | (line - 1)) + 1;
+            if (!(__atomic_load_n(&bucket_of(l)->lines, __ATOMIC_RELAXED) & line_bit(l)))
+                continue;
             visit_line(me, l, line_end < stop ? line_end : stop, function, context);
+            looked_at++;
         }
     }
+    return looked_at;
 }
 
 static void check_entry(struct rb_self *me, struct entry *e, void *context)
@@ -296,7 +313,7 @@ void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes)
     if (!bytes || from + bytes < from)
         return;
     rb_record_forget(me, from, bytes);
-    visit_range(me, from, from + bytes, drop_entry, NULL);
+    me->count.forgotten += visit_range(me, from, from + bytes, drop_entry, NULL);
 }
 
 // One granule: its entries are taken out and put in under another key.

@@ -14,6 +14,7 @@
 // Both accounts are in ticks of the clock. The ticker adds budget= of what the program itself has used;
 // threads take off what their accesses and their synchronisation cost, as measured. Below zero nothing is
 // taken but the first calls of a site.
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,7 +45,9 @@
 #define CALL_TICKS    60u            // of a call that the clock does not see
 #define SYNC_TICKS    20u            // of a synchronisation operation that is not timed, or beside what is
 #define BLOCK_TICKS   40u            // of a block of the heap that comes or goes
+#define FORGET_TICKS  100u           // of a line of memory whose history is forgotten
 #define BESIDE        2u             // one part in so many is lost beside: caches, and others who wait for a lock
+#define AIM           0.8            // of the budget: the rest is for runs that end in debt
 #define BATCH         20000u         // ticks a thread spends before it tells
 #define LONGEST       500000u        // ticks of an access, with code written: what is longer was not on a core
 #define LONGEST_SYNC  50000u         // and of a synchronisation operation, which may wait for another thread
@@ -59,6 +62,9 @@
 #define WINDOW_SHARE  4    // of what is earned, one part in so many is for windows
 #define START_NS      4000000u // for each per cent: what it may spend before it has earned anything; paid back
 #define MOST_START_NS 20000000u
+#define SWITCH_NS     20000u   // of a thread that waits and is woken, because another was detained
+#define BASE_NS       2e7      // of the program itself, at rest: enough to know how often its threads wait
+#define BASE_AGE_NS   5e9      // after so much it may have changed
 #define WARM_NS       5e7 // of the program itself, before the first window: until then bursts see everything new
 #define GATED_NS      4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
 
@@ -111,6 +117,15 @@ static struct {
     double pace;                            // ticks earned in a TURN, as in the last one
     uint32_t idle_turns, lonely_turns;
     struct rb_rng rng;
+    struct {
+        uint64_t switches;      // of the process's threads, at the last turn
+        bool rested;            // since the last turn
+        struct pace_of_switches {
+            double ns, switches; // of the program itself, lately
+        } at_rest, followed;
+        double since_ns;        // own_ns when it last rested
+        double more;            // switches beyond those at rest that are not charged yet; or fewer
+    } wait;
 } book;
 
 static uint64_t read_ns(clockid_t which)
@@ -368,6 +383,56 @@ static void pay_in(int64_t income, int64_t cost)
     rb_watchpoints_turn(income, is_open() && now.taking);
 }
 
+static void keep_pace(struct pace_of_switches *p, double ns, double switches)
+{
+    p->ns += ns;
+    p->switches += switches;
+    if (p->ns < 1e9)
+        return;
+    p->ns /= 2;
+    p->switches /= 2;
+}
+
+// A thread that is detained while it holds a lock makes others wait, which costs them and the kernel more than
+// the detention: switches beyond what is usual at rest are charged. Nanoseconds, of the program's `own_ns`.
+static double waiting_ns(double own_ns)
+{
+    struct rusage used;
+
+    syscall(SYS_getrusage, RUSAGE_SELF, &used);
+    const uint64_t switches = (uint64_t)used.ru_nvcsw + (uint64_t)used.ru_nivcsw;
+    const double lately = (double)(switches - book.wait.switches) - 1; // the ticker's own
+    const bool rested = book.wait.rested && rb_resting(), followed = !book.wait.rested && !rb_resting();
+    book.wait.switches = switches;
+    if (rested) {
+        keep_pace(&book.wait.at_rest, own_ns, lately);
+        book.wait.since_ns = book.own_ns;
+    }
+    if (!followed)
+        return 0;
+    keep_pace(&book.wait.followed, own_ns, lately);
+    if (book.wait.at_rest.ns < BASE_NS)
+        return 0;
+    const double usual = book.wait.at_rest.switches / book.wait.at_rest.ns;
+    book.wait.more += lately - usual * own_ns;
+    if (book.wait.more < -usual * 1e8) // what chance saved is soon forgotten
+        book.wait.more = -usual * 1e8;
+    if (book.wait.more < 0)
+        return 0;
+    const double ns = book.wait.more * SWITCH_NS;
+    book.wait.more = 0;
+    return ns < own_ns / 2 ? ns : own_ns / 2;
+}
+
+// Would waiting matter, and is it not known how much of it is the program's own?
+static bool needs_rest(void)
+{
+    const struct pace_of_switches *p = &book.wait.followed;
+
+    return (book.wait.at_rest.ns < BASE_NS || book.own_ns - book.wait.since_ns > BASE_AGE_NS) && p->ns > BASE_NS &&
+           p->switches * SWITCH_NS > p->ns * (double)rb_options.budget * 1e-6 / 2 && !rb_recording;
+}
+
 // What the program used since the last turn, and the allowance that comes of it. False: it did next to
 // nothing.
 static bool earn(void)
@@ -378,7 +443,7 @@ static bool earn(void)
     const uint64_t spent = __atomic_load_n(&now.spent, __ATOMIC_RELAXED);
     const uint64_t real_ns = read_ns(CLOCK_MONOTONIC);
     const double real = (double)(real_ns - book.started_ns);
-    const double share = (double)rb_options.budget * 1e-6;
+    const double share = (double)rb_options.budget * 1e-6 * AIM;
 
     if (real > 0)
         book.ticks_a_ns = (double)(rb_arch_ticks() - book.started_ticks) / real;
@@ -386,10 +451,16 @@ static bool earn(void)
     double own_ns = (double)(cpu - book.cpu_ns) - ours_ns;
     if (own_ns < 0)
         own_ns = 0;
+    const double waiting = waiting_ns(own_ns);
+    const uint64_t waited = (uint64_t)(waiting * book.ticks_a_ns);
+    __atomic_fetch_add(&now.spent, waited, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&now.synced, waited, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&now.allowance, (int64_t)waited, __ATOMIC_RELAXED);
+    own_ns -= waiting;
     book.own_ns += own_ns;
     now.warm = book.own_ns > WARM_NS;
     book.cpu_ns = cpu;
-    book.seen_spent = spent;
+    book.seen_spent = spent + waited;
     const int64_t cost = (int64_t)((double)turns_ns * book.ticks_a_ns);
     book.turn_ns = ticker;
     book.ticker_ns += turns_ns;
@@ -454,7 +525,7 @@ static bool rest_or_not(void)
 
     rb_spin_lock(&changing);
     rests = rb_resting();
-    changes = rests ? is_rested() : is_exhausted();
+    changes = rests ? is_rested() && book.wait.at_rest.ns >= BASE_NS : is_exhausted() || needs_rest();
     if (changes && rests)
         end_rest();
     else if (changes)
@@ -464,7 +535,8 @@ static bool rest_or_not(void)
         wake_all(give_burst);
     else if (changes)
         rb_sites_flip_all(NULL, RB_SITE_ASLEEP);
-    return rests != changes;
+    book.wait.rested = rests != changes;
+    return book.wait.rested;
 }
 
 static uint64_t turn(void)
@@ -642,9 +714,11 @@ static void synced(struct rb_self *me, uint64_t ticks)
     const uint64_t operations = me->count.acquires + me->count.releases;
 
     s->sync_ticks += charge(ticks, LONGEST_SYNC) + SYNC_TICKS * (operations - s->synced) +
-                     BLOCK_TICKS * (me->count.blocks - s->blocks);
+                     BLOCK_TICKS * (me->count.blocks - s->blocks) +
+                     FORGET_TICKS * (me->count.forgotten - s->forgotten);
     s->synced = operations;
     s->blocks = me->count.blocks;
+    s->forgotten = me->count.forgotten;
     if (RB_LIKELY(s->sync_ticks < BATCH))
         return;
     const uint64_t spent = s->sync_ticks;

@@ -13,7 +13,8 @@ struct rb_sampling {
     uint64_t ticks;       // adaptive: spent, not yet told the process
     uint64_t sync_ticks;  // adaptive: the same, on synchronisation
     uint64_t synced;      // adaptive: operations that are in that
-    uint64_t blocks;      // adaptive: and blocks of the heap
+    uint64_t blocks;      // adaptive: and blocks of the heap,
+    uint64_t forgotten;   // adaptive: and lines of memory whose history went with them
     bool outside;         // regions: are accesses outside any function taken?
     uint64_t delay_next;  // datacollider: when it may be delayed again, in ticks
     uint32_t left;        // pacer: accesses left of the batch
