@@ -16,15 +16,16 @@
 #include "rt/stack_tree.h"
 
 // Blocks by address, direct mapped: a new one takes the place of whatever was there. None with sampler=none,
-// which has nothing to report.
-static struct rb_block *blocks;
+// which has nothing to report. Without a lock: the seal is the address mixed with everything else, so what two
+// threads have written at once is a block at no address.
+static struct place {
+    uint64_t seal; // 0: free
+    size_t size;
+    rb_stack stack;
+    uint32_t thread;
+    uintptr_t pc;
+} *blocks;
 static uint64_t block_mask;
-
-#define LOCKS 64u
-static struct {
-    rb_spin lock;
-    char apart[60];
-} locks[LOCKS]; // of every LOCKS-th place
 
 int rb_heap_init(size_t bytes)
 {
@@ -43,20 +44,37 @@ int rb_heap_init(size_t bytes)
     return 0;
 }
 
-void rb_heap_reset_after_fork(void)
+static inline struct place *place_of(uintptr_t address)
 {
-    for (unsigned i = 0; i < LOCKS; i++) // what the parent allocated is still there, and so is where
-        locks[i].lock = 0;
+    return &blocks[(address * 0x9e3779b97f4a7c15u) >> 24 & block_mask];
 }
 
-// Where the block is kept, or would be; locked.
-static struct rb_block *get_place(uintptr_t address, rb_spin **lock)
+static inline uint64_t mix(const struct rb_block *b)
 {
-    const uint64_t place = (address * 0x9e3779b97f4a7c15u) >> 24 & block_mask;
+    return b->size * 0xbf58476d1ce4e5b9u ^ ((uint64_t)b->stack << 32 | b->thread) * 0x94d049bb133111ebu ^
+           b->pc * 0xd6e8feb86659fd93u;
+}
 
-    *lock = &locks[place % LOCKS].lock;
-    rb_spin_lock(*lock);
-    return &blocks[place];
+static inline void keep(struct place *p, const struct rb_block *b)
+{
+    __atomic_store_n(&p->seal, b->address ^ mix(b), __ATOMIC_RELAXED);
+    __atomic_store_n(&p->size, b->size, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->stack, b->stack, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->thread, b->thread, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->pc, b->pc, __ATOMIC_RELAXED);
+}
+
+// The block that is kept there; its address is 0 if there is none.
+static inline struct rb_block kept(const struct place *p)
+{
+    const uint64_t seal = __atomic_load_n(&p->seal, __ATOMIC_RELAXED);
+    struct rb_block b = {.size = __atomic_load_n(&p->size, __ATOMIC_RELAXED),
+                         .stack = __atomic_load_n(&p->stack, __ATOMIC_RELAXED),
+                         .thread = __atomic_load_n(&p->thread, __ATOMIC_RELAXED),
+                         .pc = __atomic_load_n(&p->pc, __ATOMIC_RELAXED)};
+
+    b.address = seal ? seal ^ mix(&b) : 0;
+    return b;
 }
 
 void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
@@ -80,27 +98,18 @@ static rb_stack where_from(struct rb_self *me, uintptr_t pc)
 
 static void block_new(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
 {
-    rb_spin *lock;
-
     if (!blocks)
         return;
     const bool dear = rb_process.collides || (rb_process.by_cost && !rb_adaptive_affords());
     const rb_stack stack = dear ? 0 : where_from(me, pc);
-    *get_place(address, &lock) =
-        (struct rb_block){address, size, stack, dear || stack ? me->id : RB_NO_THREAD, dear ? pc : 0};
-    rb_spin_unlock(lock);
+    keep(place_of(address),
+         &(struct rb_block){address, size, stack, dear || stack ? me->id : RB_NO_THREAD, dear ? pc : 0});
 }
 
 static void block_gone(uintptr_t address)
 {
-    rb_spin *lock;
-
-    if (!blocks)
-        return;
-    struct rb_block *b = get_place(address, &lock);
-    if (b->address == address)
-        b->address = 0;
-    rb_spin_unlock(lock);
+    if (blocks && kept(place_of(address)).address == address)
+        __atomic_store_n(&place_of(address)->seal, 0, __ATOMIC_RELAXED);
 }
 
 bool rb_heap_block(uintptr_t address, struct rb_block *block)
@@ -108,7 +117,7 @@ bool rb_heap_block(uintptr_t address, struct rb_block *block)
     bool found = false;
 
     for (uint64_t i = 0; blocks && i <= block_mask && !found; i++) {
-        const struct rb_block b = blocks[i];
+        const struct rb_block b = kept(&blocks[i]);
         if (b.address && address >= b.address && address - b.address < (b.size ? b.size : 1)) {
             *block = b;
             if (b.pc)
@@ -123,14 +132,23 @@ size_t rb_heap_bytes(void)
 {
     size_t bytes = 0;
 
-    for (uint64_t i = 0; blocks && i <= block_mask; i++)
-        if (blocks[i].address)
-            bytes += blocks[i].size;
+    for (uint64_t i = 0; blocks && i <= block_mask; i++) {
+        const struct rb_block b = kept(&blocks[i]);
+        bytes += b.address ? b.size : 0;
+    }
     return bytes;
 }
 
 void (*rb_heap_told_new)(const volatile void *block, size_t size);
 void (*rb_heap_told_gone)(const volatile void *block);
+
+// With a budget nothing is kept of blocks that come while all rests: allocators are called with locks held that
+// other threads want, and what detains the holder costs a multiple of its time. Alone there are none.
+static bool is_kept(void)
+{
+    return !rb_process.by_cost || !rb_resting() ||
+           __atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) < 2;
+}
 
 // What costs too little to be timed is counted, for samplers that go by cost.
 static void count_block(struct rb_self *me)
@@ -150,9 +168,11 @@ static void *allocated(void *block, size_t size, uintptr_t pc)
         if (!(__atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE) & RB_RESTS)) { // no synchronisation
             rb_memory_new(me, (uintptr_t)block,
                           RB_REAL(malloc_usable_size)(block)); // as much as free will write
-            count_block(me);
         }
-        block_new(me, (uintptr_t)block, size, pc);
+        if (is_kept()) {
+            count_block(me);
+            block_new(me, (uintptr_t)block, size, pc);
+        }
         rb_leave(me);
         if (RB_UNLIKELY(rb_heap_told_new != NULL))
             rb_heap_told_new(block, size);

@@ -16,7 +16,6 @@ struct rb_block {
 
 RB_HIDDEN int rb_heap_init(size_t bytes);
 RB_HIDDEN void rb_heap_find_real(void);
-RB_HIDDEN void rb_heap_reset_after_fork(void);
 // The live block that holds the address, if it is still known.
 RB_HIDDEN bool rb_heap_block(uintptr_t address, struct rb_block *block);
 // Bytes in the live blocks that are still known.

@@ -178,7 +178,6 @@ void rb_init_after_fork(void)
     rb_barriers_reset_after_fork();
     rb_history_reset_after_fork();
     rb_stack_reset();
-    rb_heap_reset_after_fork();
     rb_races_reset_after_fork();
     rb_record_stop_after_fork();
     rb_process.on = true;

@@ -44,7 +44,7 @@
 #define LEAST         (4u * COUNTED) // accesses that must have been counted before anything is said of all
 #define CALL_TICKS    60u            // of a call that the clock does not see
 #define SYNC_TICKS    20u            // of a synchronisation operation that is not timed, or beside what is
-#define BLOCK_TICKS   40u            // of a block of the heap that comes or goes
+#define BLOCK_TICKS   30u            // of a block of the heap that comes or goes
 #define FORGET_TICKS  100u           // of a line of memory whose history is forgotten
 #define BESIDE        2u             // one part in so many is lost beside: caches, and others who wait for a lock
 #define AIM           0.8            // of the budget: the rest is for runs that end in debt
