@@ -319,8 +319,7 @@ static void summary(FILE *out, const struct rb_report *report)
         fprintf(out, "; %" PRIu64 " suppressed", races->suppressed);
     fputs(".</p>\n</header>\n", out);
     fputs(
-        "<form id=\"filter\" hidden><input type=\"search\" id=\"q\" placeholder=\"Filter: functions, files, "
-        "threads, ids\" aria-label=\"Filter\">",
+        "<form id=\"filter\" hidden><label>Functions, files, threads, ids: <input type=\"search\" id=\"q\"></label>",
         out);
     if (report->has_baseline)
         fputs("<label><input type=\"checkbox\" id=\"new\"> new only</label>", out);

@@ -373,7 +373,8 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
         struct rb_known *k = rb_known_of(s.me, (uintptr_t)a);
         const bool heard = k->object == s.object && rb_known_heard(k, (uintptr_t)a);
         release_store(s);
-        rb_known_write(s.me, k, (uintptr_t)a, s.object, heard, true); // if it had heard everything, it still has: its own
+        // if it had heard everything, it still has: its own
+        rb_known_write(s.me, k, (uintptr_t)a, s.object, heard, true);
         rb_record_sync(s.me, RB_STORE, (uintptr_t)a);
         return;
     }

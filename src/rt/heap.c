@@ -98,8 +98,6 @@ static rb_stack where_from(struct rb_self *me, uintptr_t pc)
 
 static void block_new(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
 {
-    if (!blocks)
-        return;
     const bool dear = rb_process.collides || (rb_process.by_cost && !rb_adaptive_affords());
     const rb_stack stack = dear ? 0 : where_from(me, pc);
     keep(place_of(address),
@@ -146,8 +144,8 @@ void (*rb_heap_told_gone)(const volatile void *block);
 // other threads want, and what detains the holder costs a multiple of its time. Alone there are none.
 static bool is_kept(void)
 {
-    return !rb_process.by_cost || !rb_resting() ||
-           __atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) < 2;
+    return blocks && (!rb_process.by_cost || !rb_resting() ||
+                      __atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) < 2);
 }
 
 // What costs too little to be timed is counted, for samplers that go by cost.

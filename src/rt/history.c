@@ -24,7 +24,7 @@ struct bucket {
     uint32_t tick;
     uint64_t lines; // of memory: a bit for each, hashed, that may have entries here
     struct entry entry[ENTRIES];
-    uint64_t unused_too[2];
+    uint64_t unused[2];
     struct rb_cell cell[ENTRIES]; // of entry i
 } __attribute__((aligned(512)));
 _Static_assert(sizeof(struct bucket) == 512, "eight cache lines");

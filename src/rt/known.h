@@ -59,6 +59,19 @@ RB_INLINE void rb_known_count(struct rb_self *me, uint64_t so_far)
         rb_sampling_synced(me, 0);
 }
 
+RB_INLINE void rb_known_skip_acquire(struct rb_self *me)
+{
+    me->count.acquires++;
+    me->count.acquires_skipped++;
+    rb_known_count(me, me->count.acquires);
+}
+
+RB_INLINE void rb_known_skip_release(struct rb_self *me)
+{
+    me->count.releases++;
+    me->count.releases_skipped++;
+}
+
 // Locks and unlocks with nothing to hear and nothing to say. False: sync.c has to do it.
 
 RB_INLINE bool rb_known_lock(struct rb_self *me, uintptr_t object)
@@ -67,9 +80,7 @@ RB_INLINE bool rb_known_lock(struct rb_self *me, uintptr_t object)
 
     if (RB_UNLIKELY(!rb_process.quick || me->ignore_sync || !rb_known_heard(k, object)))
         return false;
-    me->count.acquires++;
-    me->count.acquires_skipped++;
-    rb_known_count(me, me->count.acquires);
+    rb_known_skip_acquire(me);
     k->held = __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
     return true;
 }
@@ -88,8 +99,7 @@ RB_INLINE bool rb_known_unlock(struct rb_self *me, uintptr_t object)
     if (RB_UNLIKELY(!rb_process.quick || me->ignore_sync || !rb_known_held(k, object) ||
                     !rb_known_covered(me, k)))
         return false;
-    me->count.releases++;
-    me->count.releases_skipped++;
+    rb_known_skip_release(me);
     k->held = 0;
     return true;
 }
@@ -123,9 +133,7 @@ RB_INLINE bool rb_known_read_lock(struct rb_self *me, uintptr_t object)
     if (RB_UNLIKELY(!rb_process.quick || me->ignore_sync || !rb_known_heard(k, object | RB_TO_READ) ||
                     rb_known_owner(me, k->object)))
         return false;
-    me->count.acquires++;
-    me->count.acquires_skipped++;
-    rb_known_count(me, me->count.acquires);
+    rb_known_skip_acquire(me);
     rb_known_reads(k);
     return true;
 }
@@ -139,8 +147,7 @@ RB_INLINE bool rb_known_rw_unlock(struct rb_self *me, uintptr_t object)
     if (RB_UNLIKELY(!rb_process.quick || me->ignore_sync || writes == reads || !rb_known_covered(me, k) ||
                     rb_known_owner(me, k->object)))
         return false;
-    me->count.releases++;
-    me->count.releases_skipped++;
+    rb_known_skip_release(me);
     rb_known_leaves(k);
     return true;
 }

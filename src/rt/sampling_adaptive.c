@@ -46,7 +46,7 @@
 #define SYNC_TICKS    20u            // of a synchronisation operation that is not timed, or beside what is
 #define BLOCK_TICKS   30u            // of a block of the heap that comes or goes
 #define FORGET_TICKS  100u           // of a line of memory whose history is forgotten
-#define BESIDE        2u             // one part in so many is lost beside: caches, and others who wait for a lock
+#define BESIDE        2u             // one part in so many is lost beside: the program's caches
 #define AIM           0.8            // of the budget: the rest is for runs that end in debt
 #define BATCH         20000u         // ticks a thread spends before it tells
 #define LONGEST       500000u        // ticks of an access, with code written: what is longer was not on a core
