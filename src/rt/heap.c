@@ -26,6 +26,7 @@ static struct place {
     uintptr_t pc;
 } *blocks;
 static uint64_t block_mask;
+static uint64_t *taken; // a bit for each: small enough to stay in a cache, as blocks that go are asked for at rest too
 
 int rb_heap_init(size_t bytes)
 {
@@ -33,20 +34,49 @@ int rb_heap_init(size_t bytes)
 
     while (count * 2 * sizeof(*blocks) <= bytes)
         count *= 2;
-    blocks = RB_REAL(mmap)(NULL, count * sizeof(*blocks), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const size_t mapped = count * sizeof(*blocks) + count / 8;
+    blocks = RB_REAL(mmap)(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                           -1, 0);
     if (blocks == MAP_FAILED) {
         blocks = NULL;
         return -ENOMEM;
     }
     block_mask = count - 1;
-    rb_footprint_map(blocks, count * sizeof(*blocks));
+    taken = (uint64_t *)(blocks + count);
+    rb_footprint_map(blocks, mapped);
     return 0;
 }
 
 static inline struct place *place_of(uintptr_t address)
 {
     return &blocks[(address * 0x9e3779b97f4a7c15u) >> 24 & block_mask];
+}
+
+static inline bool is_taken(const struct place *p)
+{
+    const size_t i = (size_t)(p - blocks);
+
+    return __atomic_load_n(&taken[i / 64], __ATOMIC_SEQ_CST) >> i % 64 & 1;
+}
+
+static inline void take(const struct place *p)
+{
+    const size_t i = (size_t)(p - blocks);
+
+    if (!is_taken(p))
+        __atomic_fetch_or(&taken[i / 64], (uint64_t)1 << i % 64, __ATOMIC_SEQ_CST);
+}
+
+// Whoever writes a seal takes the place afterwards, and whoever frees a place looks for a new seal afterwards:
+// one of the two sees the other's.
+static inline void set_free(struct place *p)
+{
+    const size_t i = (size_t)(p - blocks);
+
+    __atomic_store_n(&p->seal, 0, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&taken[i / 64], ~((uint64_t)1 << i % 64), __ATOMIC_SEQ_CST);
+    if (RB_UNLIKELY(__atomic_load_n(&p->seal, __ATOMIC_SEQ_CST) != 0))
+        take(p);
 }
 
 static inline uint64_t mix(const struct rb_block *b)
@@ -57,7 +87,8 @@ static inline uint64_t mix(const struct rb_block *b)
 
 static inline void keep(struct place *p, const struct rb_block *b)
 {
-    __atomic_store_n(&p->seal, b->address ^ mix(b), __ATOMIC_RELAXED);
+    __atomic_store_n(&p->seal, b->address ^ mix(b), __ATOMIC_SEQ_CST);
+    take(p);
     __atomic_store_n(&p->size, b->size, __ATOMIC_RELAXED);
     __atomic_store_n(&p->stack, b->stack, __ATOMIC_RELAXED);
     __atomic_store_n(&p->thread, b->thread, __ATOMIC_RELAXED);
@@ -106,8 +137,10 @@ static void block_new(struct rb_self *me, uintptr_t address, size_t size, uintpt
 
 static void block_gone(uintptr_t address)
 {
-    if (blocks && kept(place_of(address)).address == address)
-        __atomic_store_n(&place_of(address)->seal, 0, __ATOMIC_RELAXED);
+    struct place *p = blocks ? place_of(address) : NULL;
+
+    if (p && is_taken(p) && kept(p).address == address)
+        set_free(p);
 }
 
 bool rb_heap_block(uintptr_t address, struct rb_block *block)

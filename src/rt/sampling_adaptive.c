@@ -119,11 +119,14 @@ static struct {
     struct rb_rng rng;
     struct {
         uint64_t switches;      // of the process's threads, at the last turn
-        bool rested;            // since the last turn
+        uint64_t episodes;      // that had begun by then
+        bool follows;           // synchronisation was followed then
+        bool before;            // or was at some time in the turn before it: a queue of threads outlives its cause
         struct pace_of_switches {
             double ns, switches; // of the program itself, lately
         } at_rest, followed;
         double since_ns;        // own_ns when it last rested
+        bool unknown;           // what is usual, though it matters: all rests until it is known
         double more;            // switches beyond those at rest that are not charged yet; or fewer
     } wait;
 } book;
@@ -322,7 +325,7 @@ static bool is_exhausted(void)
 static bool is_roused(void)
 {
     if (!threaded || __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) < -book.most / 2 ||
-        !rb_spin_try(&changing))
+        __atomic_load_n(&book.wait.unknown, __ATOMIC_RELAXED) || !rb_spin_try(&changing))
         return false;
     if (rb_resting())
         end_rest();
@@ -402,14 +405,16 @@ static double waiting_ns(double own_ns)
     syscall(SYS_getrusage, RUSAGE_SELF, &used);
     const uint64_t switches = (uint64_t)used.ru_nvcsw + (uint64_t)used.ru_nivcsw;
     const double lately = (double)(switches - book.wait.switches) - 1; // the ticker's own
-    const bool rested = book.wait.rested && rb_resting(), followed = !book.wait.rested && !rb_resting();
+    const bool before = book.wait.before;
+    book.wait.before = book.wait.follows || book.wait.episodes != book.episodes;
+    book.wait.episodes = book.episodes;
+    book.wait.follows = !rb_resting();
     book.wait.switches = switches;
-    if (rested) {
+    if (!before && !book.wait.before) {
         keep_pace(&book.wait.at_rest, own_ns, lately);
         book.wait.since_ns = book.own_ns;
-    }
-    if (!followed)
         return 0;
+    }
     keep_pace(&book.wait.followed, own_ns, lately);
     if (book.wait.at_rest.ns < BASE_NS)
         return 0;
@@ -424,13 +429,14 @@ static double waiting_ns(double own_ns)
     return ns < own_ns / 2 ? ns : own_ns / 2;
 }
 
-// Would waiting matter, and is it not known how much of it is the program's own?
-static bool needs_rest(void)
+// Does waiting matter, and is it not known how much of it is the program's own?
+static bool is_usual_unknown(void)
 {
     const struct pace_of_switches *p = &book.wait.followed;
 
-    return (book.wait.at_rest.ns < BASE_NS || book.own_ns - book.wait.since_ns > BASE_AGE_NS) && p->ns > BASE_NS &&
-           p->switches * SWITCH_NS > p->ns * (double)rb_options.budget * 1e-6 / 2 && !rb_recording;
+    return (book.wait.at_rest.ns < BASE_NS || book.own_ns - book.wait.since_ns > BASE_AGE_NS) &&
+           p->ns > BASE_NS && p->switches * SWITCH_NS > p->ns * (double)rb_options.budget * 1e-6 / 2 &&
+           !rb_recording;
 }
 
 // What the program used since the last turn, and the allowance that comes of it. False: it did next to
@@ -452,6 +458,7 @@ static bool earn(void)
     if (own_ns < 0)
         own_ns = 0;
     const double waiting = waiting_ns(own_ns);
+    __atomic_store_n(&book.wait.unknown, is_usual_unknown(), __ATOMIC_RELAXED);
     const uint64_t waited = (uint64_t)(waiting * book.ticks_a_ns);
     __atomic_fetch_add(&now.spent, waited, __ATOMIC_RELAXED);
     __atomic_fetch_add(&now.synced, waited, __ATOMIC_RELAXED);
@@ -525,18 +532,21 @@ static bool rest_or_not(void)
 
     rb_spin_lock(&changing);
     rests = rb_resting();
-    changes = rests ? is_rested() && book.wait.at_rest.ns >= BASE_NS : is_exhausted() || needs_rest();
+    changes = rests ? is_rested() && !book.wait.unknown : is_exhausted() || book.wait.unknown;
     if (changes && rests)
         end_rest();
     else if (changes)
         begin_rest();
+    if (changes) {
+        book.wait.episodes = book.episodes;
+        book.wait.follows = rests;
+    }
     rb_spin_unlock(&changing);
     if (changes && rests)
         wake_all(give_burst);
     else if (changes)
         rb_sites_flip_all(NULL, RB_SITE_ASLEEP);
-    book.wait.rested = rests != changes;
-    return book.wait.rested;
+    return rests != changes;
 }
 
 static uint64_t turn(void)
@@ -560,7 +570,7 @@ static uint64_t turn(void)
         return ++book.idle_turns > 10 ? IDLE_TURN : TURN;
     book.idle_turns = 0;
     if (rest_or_not())
-        return until_earned(enough());
+        return book.wait.unknown ? TURN : until_earned(enough());
     const int64_t window = (int64_t)(1e6 * book.ticks_a_ns) + 4 * (int64_t)book.flip_ticks;
     if (now.warm && __atomic_load_n(&now.saved, __ATOMIC_RELAXED) > 2 * window) {
         open_window();
