@@ -403,109 +403,116 @@ static inline bool orders_nothing(int order)
 
 // ---- the operations ------------------------------------------------------------------------------------
 
-#define RB_LOAD_OF(bits, RAW_LOAD)                                                         \
-    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order);    \
-    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order)     \
-    {                                                                                      \
-        a##bits value = RAW_LOAD(a);                                                       \
-        if (rb_resting())                                                                  \
-            return value;                                                                  \
-        order = plain_order(order);                                                        \
-        if (orders_nothing(order)) {                                                       \
-            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                            \
-            return value;                                                                  \
-        }                                                                                  \
-        const struct rb_known *k = acquires(order) ? quick_begin(a, true, false) : NULL;   \
-        if (k) {                                                                           \
-            value = RAW_LOAD(a);                                                           \
-            if (quick_end(k, a, true, false)) {                                            \
-                rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, RB_PC);                        \
-                return value;                                                              \
-            }                                                                              \
-        }                                                                                  \
-        struct step s = step_begin(a, false);                                              \
-        if (s.object)                                                                      \
-            value = RAW_LOAD(a); /* under the lock: value and clock of the same release */ \
-        step_order(s, a, sizeof(*a), false, order, RB_PC);                                 \
-        step_end(s);                                                                       \
-        return value;                                                                      \
+// Apart, as for locks (intercept.c): while all rests no register is saved for what is not done.
+#define RB_LOAD_OF(bits, RAW_LOAD)                                                                     \
+    static RB_NOINLINE a##bits followed_load##bits(const volatile a##bits *a, int order, uintptr_t pc) \
+    {                                                                                                  \
+        a##bits value = RAW_LOAD(a);                                                                   \
+        order = plain_order(order);                                                                    \
+        if (orders_nothing(order)) {                                                                   \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                           \
+            return value;                                                                              \
+        }                                                                                              \
+        const struct rb_known *k = acquires(order) ? quick_begin(a, true, false) : NULL;               \
+        if (k) {                                                                                       \
+            value = RAW_LOAD(a);                                                                       \
+            if (quick_end(k, a, true, false)) {                                                        \
+                rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                       \
+                return value;                                                                          \
+            }                                                                                          \
+        }                                                                                              \
+        struct step s = step_begin(a, false);                                                          \
+        if (s.object)                                                                                  \
+            value = RAW_LOAD(a); /* under the lock: value and clock of the same release */             \
+        step_order(s, a, sizeof(*a), false, order, pc);                                                \
+        step_end(s);                                                                                   \
+        return value;                                                                                  \
+    }                                                                                                  \
+    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order);                \
+    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order)                 \
+    {                                                                                                  \
+        const a##bits value = RAW_LOAD(a);                                                             \
+        return rb_resting() ? value : followed_load##bits(a, order, RB_PC);                            \
     }
 
-#define RB_STORE_OF(bits, RAW_STORE)                                                           \
-    RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order); \
-    RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order)  \
-    {                                                                                          \
-        order = plain_order(order);                                                            \
-        if (rb_resting()) {                                                                    \
-            RAW_STORE(a, value, order);                                                        \
-            return;                                                                            \
-        }                                                                                      \
-        if (!releases(order) && !fenced()) {                                                   \
-            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                 \
-            RAW_STORE(a, value, order);                                                        \
-            return;                                                                            \
-        }                                                                                      \
-        const struct rb_known *k = releases(order) ? quick_begin(a, false, true) : NULL;       \
-        if (k) {                                                                               \
-            RAW_STORE(a, value, order);                                                        \
-            rb_passes_odd();                                                                   \
-            quick_end(k, a, false, true);                                                      \
-            return;                                                                            \
-        }                                                                                      \
-        struct step s = step_begin(a, true);                                                   \
-        step_store(s, a, sizeof(*a), order, RB_PC);                                            \
-        RAW_STORE(a, value, order);                                                            \
-        step_end(s);                                                                           \
+#define RB_STORE_OF(bits, RAW_STORE)                                                            \
+    static RB_NOINLINE void followed_store##bits(volatile a##bits *a, a##bits value, int order, \
+                                                 uintptr_t pc)                                  \
+    {                                                                                           \
+        if (!releases(order) && !fenced()) {                                                    \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, pc);                     \
+            RAW_STORE(a, value, order);                                                         \
+            return;                                                                             \
+        }                                                                                       \
+        const struct rb_known *k = releases(order) ? quick_begin(a, false, true) : NULL;        \
+        if (k) {                                                                                \
+            RAW_STORE(a, value, order);                                                         \
+            rb_passes_odd();                                                                    \
+            quick_end(k, a, false, true);                                                       \
+            return;                                                                             \
+        }                                                                                       \
+        struct step s = step_begin(a, true);                                                    \
+        step_store(s, a, sizeof(*a), order, pc);                                                \
+        RAW_STORE(a, value, order);                                                             \
+        step_end(s);                                                                            \
+    }                                                                                           \
+    RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order);  \
+    RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order)   \
+    {                                                                                           \
+        order = plain_order(order);                                                             \
+        if (rb_resting())                                                                       \
+            RAW_STORE(a, value, order);                                                         \
+        else                                                                                    \
+            followed_store##bits(a, value, order, RB_PC);                                       \
     }
 
-#define RB_RMW_OF(bits, name, RAW)                                                                 \
-    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order); \
-    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order)  \
-    {                                                                                              \
-        a##bits old;                                                                               \
-        order = plain_order(order);                                                                \
-        if (rb_resting()) {                                                                        \
-            RAW(old, a, value);                                                                    \
-            if (RB_UNLIKELY(!rb_resting()))                                                        \
-                missed(order);                                                                     \
-            return old;                                                                            \
-        }                                                                                          \
-        if (orders_nothing(order)) {                                                               \
-            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, RB_PC);                     \
-            RAW(old, a, value);                                                                    \
-            return old;                                                                            \
-        }                                                                                          \
-        const bool gets = acquires(order), gives = releases(order);                                \
-        const struct rb_known *k = quick_begin(a, gets, true);                                     \
-        if (k) {                                                                                   \
-            RAW(old, a, value);                                                                    \
-            rb_passes_odd();                                                                       \
-            if (!quick_end(k, a, gets, gives))                                                     \
-                hear(a);                                                                           \
-            return old;                                                                            \
-        }                                                                                          \
-        struct step s = step_begin(a, true);                                                       \
-        step_prepare(&s, a, order, false);                                                         \
-        RAW(old, a, value);                                                                        \
-        step_order(s, a, sizeof(*a), true, order, RB_PC);                                          \
-        step_end(s);                                                                               \
-        return old;                                                                                \
+#define RB_RMW_OF(bits, name, RAW)                                                                  \
+    static RB_NOINLINE a##bits followed_##name##bits(volatile a##bits *a, a##bits value, int order, \
+                                                     uintptr_t pc)                                  \
+    {                                                                                               \
+        a##bits old;                                                                                \
+        order = plain_order(order);                                                                 \
+        if (orders_nothing(order)) {                                                                \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, pc);                         \
+            RAW(old, a, value);                                                                     \
+            return old;                                                                             \
+        }                                                                                           \
+        const bool gets = acquires(order), gives = releases(order);                                 \
+        const struct rb_known *k = quick_begin(a, gets, true);                                      \
+        if (k) {                                                                                    \
+            RAW(old, a, value);                                                                     \
+            rb_passes_odd();                                                                        \
+            if (!quick_end(k, a, gets, gives))                                                      \
+                hear(a);                                                                            \
+            return old;                                                                             \
+        }                                                                                           \
+        struct step s = step_begin(a, true);                                                        \
+        step_prepare(&s, a, order, false);                                                          \
+        RAW(old, a, value);                                                                         \
+        step_order(s, a, sizeof(*a), true, order, pc);                                              \
+        step_end(s);                                                                                \
+        return old;                                                                                 \
+    }                                                                                               \
+    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order);  \
+    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order)   \
+    {                                                                                               \
+        a##bits old;                                                                                \
+        if (!rb_resting())                                                                          \
+            return followed_##name##bits(a, value, order, RB_PC);                                   \
+        RAW(old, a, value);                                                                         \
+        if (RB_UNLIKELY(!rb_resting()))                                                             \
+            missed(plain_order(order));                                                             \
+        return old;                                                                                 \
     }
 
 // The three shapes of compare-exchange share one body. A failed one only reads, under its own order.
 #define RB_CAS_OF(bits, RAW_CAS)                                                                             \
-    static RB_NOINLINE bool cas##bits(volatile a##bits *a, a##bits *expected, a##bits value, int order,      \
-                                      int failed, uintptr_t pc)                                              \
+    static RB_NOINLINE bool followed_cas##bits(volatile a##bits *a, a##bits *expected, a##bits value,        \
+                                               int order, int failed, uintptr_t pc)                          \
     {                                                                                                        \
         const a##bits wanted = *expected;                                                                    \
         order = plain_order(order);                                                                          \
         failed = plain_order(failed);                                                                        \
-        if (rb_resting()) {                                                                                  \
-            *expected = RAW_CAS(a, wanted, value);                                                           \
-            if (RB_UNLIKELY(!rb_resting()))                                                                  \
-                missed(order | failed);                                                                      \
-            return *expected == wanted;                                                                      \
-        }                                                                                                    \
         const bool quiet = orders_nothing(order | failed);                                                   \
         struct step s = {NULL, NULL, false, false, false, false};                                            \
         const struct rb_known *k = quiet ? NULL : quick_begin(a, acquires(order) || acquires(failed), true); \
@@ -531,6 +538,17 @@ static inline bool orders_nothing(int order)
         step_end(s);                                                                                         \
         *expected = old;                                                                                     \
         return done;                                                                                         \
+    }                                                                                                        \
+    RB_INLINE bool cas##bits(volatile a##bits *a, a##bits *expected, a##bits value, int order, int failed,   \
+                             uintptr_t pc)                                                                   \
+    {                                                                                                        \
+        if (!rb_resting())                                                                                   \
+            return followed_cas##bits(a, expected, value, order, failed, pc);                                \
+        const a##bits wanted = *expected, found = RAW_CAS(a, wanted, value);                                 \
+        if (RB_UNLIKELY(!rb_resting()))                                                                      \
+            missed(plain_order(order) | plain_order(failed));                                                \
+        *expected = found;                                                                                   \
+        return found == wanted;                                                                              \
     }                                                                                                        \
     RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,      \
                                                                 a##bits value, int order, int failed);       \

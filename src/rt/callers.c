@@ -122,7 +122,7 @@ RB_NOINLINE void rb_touch(const volatile void *address, size_t size, unsigned ho
     errno = saved;
 }
 
-void rb_touch_pieces(const struct iovec *piece, size_t count, size_t bytes, unsigned how, uintptr_t pc)
+void rb_touch_pieces_now(const struct iovec *piece, size_t count, size_t bytes, unsigned how, uintptr_t pc)
 {
     for (; bytes && count; piece++, count--) {
         const size_t n = piece->iov_len < bytes ? piece->iov_len : bytes;

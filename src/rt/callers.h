@@ -4,8 +4,9 @@
 // wrong at times. Giving memory back is another matter: free and munmap are the end of it for everybody, and
 // free counts as a write whoever calls it, as it does for TSan.
 //
-// READ and WRITE are for interceptors: they cost one decrement unless the access is sampled, and only then
-// look at the caller and work out the number of bytes, which must be of those that libc really touches.
+// READ and WRITE are for interceptors: they cost a comparison while all rests, else one decrement unless the
+// access is sampled, and only then look at the caller and work out the number of bytes, which must be of
+// those that libc really touches.
 #ifndef RB_RT_CALLERS_H
 #define RB_RT_CALLERS_H
 
@@ -18,16 +19,22 @@ RB_HIDDEN bool rb_caller_counts(uintptr_t pc);
 // Looks at it, and leaves errno alone.
 RB_HIDDEN void rb_touch(const volatile void *address, size_t size, unsigned how, uintptr_t pc);
 // The first `bytes` of the pieces.
-RB_HIDDEN void rb_touch_pieces(const struct iovec *piece, size_t count, size_t bytes, unsigned how,
-                               uintptr_t pc);
+RB_HIDDEN void rb_touch_pieces_now(const struct iovec *piece, size_t count, size_t bytes, unsigned how,
+                                   uintptr_t pc);
+RB_INLINE void rb_touch_pieces(const struct iovec *piece, size_t count, size_t bytes, unsigned how,
+                               uintptr_t pc)
+{
+    if (!rb_idle())
+        rb_touch_pieces_now(piece, count, bytes, how, pc);
+}
 
 #define RB_TOUCH_AT(how, address, size, pc)                                    \
-    (RB_UNLIKELY(!rb_passes_odd()) && rb_caller_counts(pc)                     \
+    (!rb_idle() && RB_UNLIKELY(!rb_passes_odd()) && rb_caller_counts(pc)       \
          ? rb_touch((const volatile void *)(address), (size_t)(size), how, pc) \
          : (void)0)
 #define RB_TOUCH(how, address, size) RB_TOUCH_AT(how, address, size, RB_PC)
-#define READ(address, size)  RB_TOUCH(RB_HOW_READ, address, size)
-#define WRITE(address, size) RB_TOUCH(RB_HOW_WRITE, address, size)
+#define READ(address, size)          RB_TOUCH(RB_HOW_READ, address, size)
+#define WRITE(address, size)         RB_TOUCH(RB_HOW_WRITE, address, size)
 
 // Bytes that a call with room for `most` says it has moved; less than 0 is none.
 RB_INLINE size_t rb_moved(ssize_t r, size_t most)

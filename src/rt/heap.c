@@ -16,17 +16,18 @@
 #include "rt/stack_tree.h"
 
 // Blocks by address, direct mapped: a new one takes the place of whatever was there. None with sampler=none,
-// which has nothing to report. Without a lock: the seal is the address mixed with everything else, so what two
-// threads have written at once is a block at no address.
+// which has nothing to report. Without a lock: the seal is the address mixed with everything else, so what
+// two threads have written at once is a block at no address.
 static struct place {
     uint64_t seal; // 0: free
     size_t size;
     rb_stack stack;
     uint32_t thread;
     uintptr_t pc;
-} *blocks;
+} * blocks;
 static uint64_t block_mask;
-static uint64_t *taken; // a bit for each: small enough to stay in a cache, as blocks that go are asked for at rest too
+static uint64_t
+    *taken; // a bit for each: small enough to stay in a cache, as blocks that go are asked for at rest too
 
 int rb_heap_init(size_t bytes)
 {
@@ -67,8 +68,8 @@ static inline void take(const struct place *p)
         __atomic_fetch_or(&taken[i / 64], (uint64_t)1 << i % 64, __ATOMIC_SEQ_CST);
 }
 
-// Whoever writes a seal takes the place afterwards, and whoever frees a place looks for a new seal afterwards:
-// one of the two sees the other's.
+// Whoever writes a seal takes the place afterwards, and whoever frees a place looks for a new seal
+// afterwards: one of the two sees the other's.
 static inline void set_free(struct place *p)
 {
     const size_t i = (size_t)(p - blocks);
@@ -173,9 +174,9 @@ size_t rb_heap_bytes(void)
 void (*rb_heap_told_new)(const volatile void *block, size_t size);
 void (*rb_heap_told_gone)(const volatile void *block);
 
-// With a budget nothing is kept of blocks that come while all rests: allocators are called with locks held that
-// other threads want, and what detains the holder costs a multiple of its time. Alone there are none.
-static bool is_kept(void)
+// With a budget nothing is kept of blocks that come while all rests: allocators are called with locks held
+// that other threads want, and what detains the holder costs a multiple of its time. Alone there are none.
+static inline bool is_kept(void)
 {
     return blocks && (!rb_process.by_cost || !rb_resting() ||
                       __atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) < 2);
@@ -188,8 +189,7 @@ static void count_block(struct rb_self *me)
         rb_sampling_synced(me, 0);
 }
 
-// After the real allocator has answered.
-static void *allocated(void *block, size_t size, uintptr_t pc)
+static RB_NOINLINE void *allocated_now(void *block, size_t size, uintptr_t pc)
 {
     const int saved = errno;
     struct rb_self *me = block ? rb_enter() : NULL;
@@ -212,8 +212,13 @@ static void *allocated(void *block, size_t size, uintptr_t pc)
     return block;
 }
 
-// Before the real allocator gets it back.
-static void freeing(void *block, uintptr_t pc)
+// After the real allocator has answered.
+static inline void *allocated(void *block, size_t size, uintptr_t pc)
+{
+    return rb_idle() && !is_kept() && !rb_heap_told_new ? block : allocated_now(block, size, pc);
+}
+
+static RB_NOINLINE void freeing_now(void *block, uintptr_t pc)
 {
     const int saved = errno;
 
@@ -234,6 +239,13 @@ static void freeing(void *block, uintptr_t pc)
         rb_leave(me);
     }
     errno = saved;
+}
+
+// Before the real allocator gets it back.
+static inline void freeing(void *block, uintptr_t pc)
+{
+    if (!rb_idle() || (blocks && is_taken(place_of((uintptr_t)block))) || rb_heap_told_gone)
+        freeing_now(block, pc);
 }
 
 // Looking up the real functions may itself allocate: that comes from here, and is never given back.

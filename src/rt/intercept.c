@@ -52,7 +52,7 @@ static bool worth_a_look(const volatile void *object)
 
 #define USED_AT(object, pc) (worth_a_look(object) ? RB_TOUCH_AT(RB_HOW_ATOMIC, object, 1, pc) : (void)0)
 #define USED(object)        USED_AT(object, RB_PC)
-#define MADE(object) WRITE(object, 1)
+#define MADE(object)        WRITE(object, 1)
 #define RB_TAKES(ret, name, params, args, done, touch, after) \
     RB_INTERCEPT(ret, name, params)                           \
     {                                                         \
@@ -70,30 +70,29 @@ static bool worth_a_look(const volatile void *object)
     }
 // Apart: while all rests a lock is a load and a comparison more than without us, and no register is saved for
 // what is not done.
-#define RB_LOCKS(name, params, args, object, done, quick, after)                             \
-    static RB_NOINLINE void followed_##name(int r, uintptr_t pc, RB_LIST params)             \
-    {                                                                                        \
-        if ((r != 0 || !rb_quick(quick, (uintptr_t)(object))) && (done))                     \
-            RB_BESIDE(USED_AT(object, pc), after);                                           \
-    }                                                                                        \
-    RB_INTERCEPT(int, name, params)                                                          \
-    {                                                                                        \
-        const int r = RB_REAL(name) args;                                                    \
-        if (!rb_resting())                                                                   \
-            followed_##name(r, RB_PC, RB_LIST args);                                         \
-        return r;                                                                            \
+#define RB_LOCKS(name, params, args, object, done, quick, after)                 \
+    static RB_NOINLINE void followed_##name(int r, uintptr_t pc, RB_LIST params) \
+    {                                                                            \
+        if ((r != 0 || !rb_quick(quick, (uintptr_t)(object))) && (done))         \
+            RB_BESIDE(USED_AT(object, pc), after);                               \
+    }                                                                            \
+    RB_INTERCEPT(int, name, params)                                              \
+    {                                                                            \
+        const int r = RB_REAL(name) args;                                        \
+        if (!rb_resting())                                                       \
+            followed_##name(r, RB_PC, RB_LIST args);                             \
+        return r;                                                                \
     }
-#define RB_UNLOCKS(name, params, args, object, quick, before)      \
-    static RB_NOINLINE void followed_##name params                 \
-    {                                                              \
-        if (!rb_quick(quick, (uintptr_t)(object)))                 \
-            RB_BESIDE((void)0, before);                            \
-    }                                                              \
-    RB_INTERCEPT(int, name, params)                                \
-    {                                                              \
-        if (!rb_resting())                                         \
-            followed_##name args;                                  \
-        return RB_REAL(name) args;                                 \
+#define RB_UNLOCKS(name, params, args, object, quick, before)          \
+    static RB_NOINLINE int followed_##name params                      \
+    {                                                                  \
+        if (!rb_resting() && !rb_quick(quick, (uintptr_t)(object)))    \
+            RB_BESIDE((void)0, before);                                \
+        return RB_REAL(name) args;                                     \
+    }                                                                  \
+    RB_INTERCEPT(int, name, params)                                    \
+    {                                                                  \
+        return rb_idle() ? RB_FOUND(name) args : followed_##name args; \
     }
 #define RB_LIST(...) __VA_ARGS__
 #define RB_ODD(ret, name, params)

@@ -52,7 +52,8 @@
 #undef RB_BEFORE
 #undef RB_AFTER
 #undef RB_ODD
-#define RB_REAL(name) __real_##name
+#define RB_REAL(name)  __real_##name
+#define RB_FOUND(name) __real_##name
 #else
 #define RB_INTERCEPT(ret, name, params) \
     RB_WEAK ret name params;            \
@@ -74,7 +75,8 @@ RB_INLINE void *rb_real_get(void **slot, const char *name)
 
     return RB_LIKELY(found != NULL) ? found : rb_real_find(slot, name);
 }
-#define RB_REAL(name) ((__typeof__(rb_real.name))rb_real_get((void **)(void *)&rb_real.name, #name))
+#define RB_REAL(name)  ((__typeof__(rb_real.name))rb_real_get((void **)(void *)&rb_real.name, #name))
+#define RB_FOUND(name) rb_real.name // once the runtime has started
 #endif
 
 RB_HIDDEN void rb_real_init(void);

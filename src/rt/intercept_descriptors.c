@@ -29,8 +29,6 @@ static void each_passed(const struct msghdr *m, void (*tell)(int fd))
 {
     struct msghdr *of = (struct msghdr *)(uintptr_t)m; // CMSG_NXTHDR wants it so, and changes nothing
 
-    if (!m->msg_control)
-        return;
     const char *end = (const char *)m->msg_control + m->msg_controllen;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(of); c; c = CMSG_NXTHDR(of, c)) {
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len < CMSG_LEN(0) ||
@@ -48,7 +46,8 @@ static void sending(const struct msghdr *m, uintptr_t pc)
         return;
     if (m->msg_iov && m->msg_iovlen <= MOST_PIECES)
         rb_touch_pieces(m->msg_iov, m->msg_iovlen, MOST_BYTES, RB_HOW_READ, pc);
-    each_passed(m, rb_fd_passed_on);
+    if (m->msg_control)
+        each_passed(m, rb_fd_passed_on);
 }
 
 static void sending_many(const struct mmsghdr *m, unsigned count, uintptr_t pc)
@@ -69,7 +68,8 @@ static void received(const struct msghdr *m, ssize_t r, socklen_t room, uintptr_
     for (unsigned i = 0; i < RB_LENGTH(beside); i++)
         if (beside[i].iov_base)
             rb_touch_pieces(&beside[i], 1, beside[i].iov_len, RB_HOW_WRITE, pc);
-    each_passed(m, rb_fd_new);
+    if (m->msg_control)
+        each_passed(m, rb_fd_new);
 }
 
 // What a call that receives has learnt: something, or that there will be nothing any more.

@@ -122,29 +122,48 @@ static size_t equal_text(const char *a, const char *b, size_t n)
     return i < n ? i + 1 : n;
 }
 
+// ---- while all rests ----------------------------------------------------------------------------------
+// A comparison and a jump. What else there is to do is in a function apart, for which the registers are saved
+// there alone; `pc` in it is the caller's.
+
+#define RB_LIST(...) __VA_ARGS__
+#define RB_WATCHED(ret, name, params, args)                                           \
+    static RB_NOINLINE ret watched_##name(uintptr_t pc, RB_LIST params);              \
+    RB_INTERCEPT(ret, name, params)                                                   \
+    {                                                                                 \
+        return rb_idle() ? RB_FOUND(name) args : watched_##name(RB_PC, RB_LIST args); \
+    }                                                                                 \
+    static RB_NOINLINE ret watched_##name(uintptr_t pc, RB_LIST params)
+#pragma GCC diagnostic ignored "-Wpedantic" // bzero returns nothing, by `return`
+
+#undef READ
+#undef WRITE
+#define READ(address, size)  RB_TOUCH_AT(RB_HOW_READ, address, size, pc)
+#define WRITE(address, size) RB_TOUCH_AT(RB_HOW_WRITE, address, size, pc)
+
 // ---- blocks --------------------------------------------------------------------------------------------
 
-RB_INTERCEPT(void *, memcpy, (void *to, const void *from, size_t n))
+RB_WATCHED(void *, memcpy, (void *to, const void *from, size_t n), (to, from, n))
 {
     READ(from, n);
     WRITE(to, n);
     return REAL_OR(memcpy, simple_copy)(to, from, n);
 }
 
-RB_INTERCEPT(void *, memmove, (void *to, const void *from, size_t n))
+RB_WATCHED(void *, memmove, (void *to, const void *from, size_t n), (to, from, n))
 {
     READ(from, n);
     WRITE(to, n);
     return REAL_OR(memmove, simple_move)(to, from, n);
 }
 
-RB_INTERCEPT(void *, memset, (void *to, int c, size_t n))
+RB_WATCHED(void *, memset, (void *to, int c, size_t n), (to, c, n))
 {
     WRITE(to, n);
     return REAL_OR(memset, simple_set)(to, c, n);
 }
 
-RB_INTERCEPT(int, memcmp, (const void *a, const void *b, size_t n))
+RB_WATCHED(int, memcmp, (const void *a, const void *b, size_t n), (a, b, n))
 {
     const int r = REAL_OR(memcmp, simple_compare)(a, b, n);
 
@@ -153,7 +172,7 @@ RB_INTERCEPT(int, memcmp, (const void *a, const void *b, size_t n))
     return r;
 }
 
-RB_INTERCEPT(size_t, strlen, (const char *s))
+RB_WATCHED(size_t, strlen, (const char *s), (s))
 {
     const size_t r = LENGTH(s);
 
@@ -161,7 +180,7 @@ RB_INTERCEPT(size_t, strlen, (const char *s))
     return r;
 }
 
-RB_INTERCEPT(int, strcmp, (const char *a, const char *b))
+RB_WATCHED(int, strcmp, (const char *a, const char *b), (a, b))
 {
     const int r = REAL_OR(strcmp, simple_compare_text)(a, b);
 
@@ -180,6 +199,7 @@ RB_INTERCEPT(int, strcmp, (const char *a, const char *b))
         va_start(list, format);                             \
         const int r = RB_REAL(partner) args;                \
         va_end(list);                                       \
+        const uintptr_t pc = RB_PC;                         \
         touches;                                            \
         return r;                                           \
     }
@@ -199,20 +219,19 @@ RB_MAKES_TEXT(__asprintf_chk, (char **to, int flag, const char *format, ...), __
 // ---- the rows ------------------------------------------------------------------------------------------
 
 #define RB_TOUCHES(ret, name, params, args, touches) \
-    RB_INTERCEPT(ret, name, params)                  \
+    RB_WATCHED(ret, name, params, args)              \
     {                                                \
         touches;                                     \
         return RB_REAL(name) args;                   \
     }
 #define RB_TOUCHED(ret, name, params, args, touches) \
-    RB_INTERCEPT(ret, name, params)                  \
+    RB_WATCHED(ret, name, params, args)              \
     {                                                \
         ret r = RB_REAL(name) args;                  \
         touches;                                     \
         return r;                                    \
     }
 #define RB_ODD(ret, name, params)
-#pragma GCC diagnostic ignored "-Wpedantic" // bzero returns nothing, by `return`
 #include "rt/memory.def"
 #undef RB_TOUCHES
 #undef RB_TOUCHED
@@ -226,22 +245,27 @@ RB_MAKES_TEXT(__asprintf_chk, (char **to, int flag, const char *format, ...), __
 RB_EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n);
 RB_EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n)
 {
-    rb_access_odd(from, n, RB_HOW_READ, RB_PC);
-    rb_access_odd(to, n, RB_HOW_WRITE, RB_PC);
+    if (!rb_idle()) {
+        rb_access_odd(from, n, RB_HOW_READ, RB_PC);
+        rb_access_odd(to, n, RB_HOW_WRITE, RB_PC);
+    }
     return REAL_OR(memcpy, simple_copy)(to, from, n);
 }
 
 RB_EXPORT void *__tsan_memmove(void *to, const void *from, size_t n);
 RB_EXPORT void *__tsan_memmove(void *to, const void *from, size_t n)
 {
-    rb_access_odd(from, n, RB_HOW_READ, RB_PC);
-    rb_access_odd(to, n, RB_HOW_WRITE, RB_PC);
+    if (!rb_idle()) {
+        rb_access_odd(from, n, RB_HOW_READ, RB_PC);
+        rb_access_odd(to, n, RB_HOW_WRITE, RB_PC);
+    }
     return REAL_OR(memmove, simple_move)(to, from, n);
 }
 
 RB_EXPORT void *__tsan_memset(void *to, int c, size_t n);
 RB_EXPORT void *__tsan_memset(void *to, int c, size_t n)
 {
-    rb_access_odd(to, n, RB_HOW_WRITE, RB_PC);
+    if (!rb_idle())
+        rb_access_odd(to, n, RB_HOW_WRITE, RB_PC);
     return REAL_OR(memset, simple_set)(to, c, n);
 }

@@ -172,10 +172,18 @@ RB_INLINE void rb_step(struct rb_self *me)
     __atomic_fetch_add(&me->steps, 1, __ATOMIC_RELEASE);
 }
 
+// Nothing is counted either: the program's own operation is all there is to do.
+RB_INLINE bool rb_idle(void)
+{
+    return RB_LIKELY(__atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE) == RB_RESTS);
+}
+
 RB_INLINE bool rb_resting(void)
 {
     const uint8_t rests = __atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE);
 
+    if (RB_LIKELY(rests == RB_RESTS))
+        return true;
     if (RB_UNLIKELY(rests & RB_COUNTS) && rb_self_tls)
         rb_step(rb_self_tls);
     return rests & RB_RESTS;

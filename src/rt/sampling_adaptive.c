@@ -28,45 +28,45 @@
 #include "rt/ticker.h"
 #include "rt/watchpoints.h"
 
-#define FIRST         16u // calls of a site that are taken when it is met, at least
-#define ALWAYS        4u  // of them whatever the allowance
-#define BURST         6u  // when it has been woken, at least
-#define MOST_BURST    4096u
-#define OTHERS        8u   // bursts prolonged because another thread came by
-#define EAGER         256u // accesses of a thread at places that cannot sleep that are all taken
-#define MOST_GAP      62u
-#define CLOSE_GAP     15u    // while a window closes, and where nothing is taken
-#define REST_GAP      255u   // at places that cannot sleep, while all rests
-#define ODD_TICKS     20000u // between two questions at places that cannot sleep, on average
-#define ODD_SLACK     (64u * ODD_TICKS)
-#define COUNT_GAP     31u            // while counting; what is left of it afterwards hides first calls
-#define COUNTED       16384u         // accesses that are counted before a window
-#define LEAST         (4u * COUNTED) // accesses that must have been counted before anything is said of all
-#define CALL_TICKS    60u            // of a call that the clock does not see
-#define SYNC_TICKS    20u            // of a synchronisation operation that is not timed, or beside what is
-#define BLOCK_TICKS   30u            // of a block of the heap that comes or goes
-#define FORGET_TICKS  100u           // of a line of memory whose history is forgotten
-#define BESIDE        2u             // one part in so many is lost beside: the program's caches
-#define AIM           0.8            // of the budget: the rest is for runs that end in debt
-#define BATCH         20000u         // ticks a thread spends before it tells
-#define LONGEST       500000u        // ticks of an access, with code written: what is longer was not on a core
-#define LONGEST_SYNC  50000u         // and of a synchronisation operation, which may wait for another thread
-#define TURN          10000000u      // nanoseconds
-#define SHORT_TURN    1000000u
-#define IDLE_TURN     100000000u
-#define WINDOW_AGE    20000000u
-#define WAKES         256u // sites that are woken at once
-#define DEBT_SHARE    3    // of what comes in, one part in so many pays back what was given to begin with
-#define EPISODE_SHARE 8    // of what an account may hold, one part in so many is enough for an episode
-#define OVERDRAFT_SHARE 8  // of what an account may hold, one part in so many may be owed for new code
-#define WINDOW_SHARE  4    // of what is earned, one part in so many is for windows
-#define START_NS      4000000u // for each per cent: what it may spend before it has earned anything; paid back
-#define MOST_START_NS 20000000u
-#define SWITCH_NS     20000u   // of a thread that waits and is woken, because another was detained
-#define BASE_NS       2e7      // of the program itself, at rest: enough to know how often its threads wait
-#define BASE_AGE_NS   5e9      // after so much it may have changed
-#define WARM_NS       5e7 // of the program itself, before the first window: until then bursts see everything new
-#define GATED_NS      4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
+#define FIRST           16u // calls of a site that are taken when it is met, at least
+#define ALWAYS          4u  // of them whatever the allowance
+#define BURST           6u  // when it has been woken, at least
+#define MOST_BURST      4096u
+#define OTHERS          8u   // bursts prolonged because another thread came by
+#define EAGER           256u // accesses of a thread at places that cannot sleep that are all taken
+#define MOST_GAP        62u
+#define CLOSE_GAP       15u    // while a window closes, and where nothing is taken
+#define REST_GAP        255u   // at places that cannot sleep, while all rests
+#define ODD_TICKS       20000u // between two questions at places that cannot sleep, on average
+#define ODD_SLACK       (64u * ODD_TICKS)
+#define COUNT_GAP       31u            // while counting; what is left of it afterwards hides first calls
+#define COUNTED         16384u         // accesses that are counted before a window
+#define LEAST           (4u * COUNTED) // accesses that must have been counted before anything is said of all
+#define CALL_TICKS      60u            // of a call that the clock does not see
+#define SYNC_TICKS      20u            // of a synchronisation operation that is not timed, or beside what is
+#define BLOCK_TICKS     30u            // of a block of the heap that comes or goes
+#define FORGET_TICKS    100u           // of a line of memory whose history is forgotten
+#define BESIDE          2u             // one part in so many is lost beside: the program's caches
+#define AIM             0.8            // of the budget: the rest is for runs that end in debt
+#define BATCH           20000u         // ticks a thread spends before it tells
+#define LONGEST         500000u   // ticks of an access, with code written: what is longer was not on a core
+#define LONGEST_SYNC    50000u    // and of a synchronisation operation, which may wait for another thread
+#define TURN            10000000u // nanoseconds
+#define SHORT_TURN      1000000u
+#define IDLE_TURN       100000000u
+#define WINDOW_AGE      20000000u
+#define WAKES           256u // sites that are woken at once
+#define DEBT_SHARE      3    // of what comes in, one part in so many pays back what was given to begin with
+#define EPISODE_SHARE   8    // of what an account may hold, one part in so many is enough for an episode
+#define OVERDRAFT_SHARE 8    // of what an account may hold, one part in so many may be owed for new code
+#define WINDOW_SHARE    4    // of what is earned, one part in so many is for windows
+#define START_NS        4000000u // for each per cent: what it may spend before it has earned anything; paid back
+#define MOST_START_NS   20000000u
+#define SWITCH_NS       20000u // of a thread that waits and is woken, because another was detained
+#define BASE_NS         2e7    // of the program itself, at rest: enough to know how often its threads wait
+#define BASE_AGE_NS     5e9    // after so much it may have changed
+#define WARM_NS         5e7 // of the program itself, before the first window: until then bursts see everything new
+#define GATED_NS        4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
 
 // QUIET: bursts only. COUNTING, then OPEN: every site is awake. CLOSING: first calls only, until the ticker
 // has put them to sleep.
@@ -114,20 +114,20 @@ static struct {
     int64_t episode_synced, episode_earned; // ticks, in this episode; earned before the ticker was paid
     int64_t debt;                           // ticks given to begin with and not yet paid back
     uint64_t episodes;
-    double pace;                            // ticks earned in a TURN, as in the last one
+    double pace; // ticks earned in a TURN, as in the last one
     uint32_t idle_turns, lonely_turns;
     struct rb_rng rng;
     struct {
-        uint64_t switches;      // of the process's threads, at the last turn
-        uint64_t episodes;      // that had begun by then
-        bool follows;           // synchronisation was followed then
-        bool before;            // or was at some time in the turn before it: a queue of threads outlives its cause
+        uint64_t switches; // of the process's threads, at the last turn
+        uint64_t episodes; // that had begun by then
+        bool follows;      // synchronisation was followed then
+        bool before;       // or was at some time in the turn before it: a queue of threads outlives its cause
         struct pace_of_switches {
             double ns, switches; // of the program itself, lately
         } at_rest, followed;
-        double since_ns;        // own_ns when it last rested
-        bool unknown;           // what is usual, though it matters: all rests until it is known
-        double more;            // switches beyond those at rest that are not charged yet; or fewer
+        double since_ns; // own_ns when it last rested
+        bool unknown;    // what is usual, though it matters: all rests until it is known
+        double more;     // switches beyond those at rest that are not charged yet; or fewer
     } wait;
 } book;
 
@@ -396,8 +396,9 @@ static void keep_pace(struct pace_of_switches *p, double ns, double switches)
     p->switches /= 2;
 }
 
-// A thread that is detained while it holds a lock makes others wait, which costs them and the kernel more than
-// the detention: switches beyond what is usual at rest are charged. Nanoseconds, of the program's `own_ns`.
+// A thread that is detained while it holds a lock makes others wait, which costs them and the kernel more
+// than the detention: switches beyond what is usual at rest are charged. Nanoseconds, of the program's
+// `own_ns`.
 static double waiting_ns(double own_ns)
 {
     struct rusage used;
