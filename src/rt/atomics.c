@@ -35,6 +35,7 @@ struct rb_fences {
     struct rb_self *shadow;
     struct rb_sync released, collected;
     bool has_released, has_collected;
+    uint64_t clock, epoch; // of the thread, when it released
 };
 
 bool rb_fences_on;
@@ -120,6 +121,13 @@ static inline bool fence_to_hand_out(const struct rb_self *me)
     return RB_UNLIKELY(rb_fences_on) && me->fences && me->fences->has_released;
 }
 
+// Has its last release fence said all that it knows? (As rb_known_covered.)
+static bool is_released(const struct rb_self *me, const struct rb_fences *f)
+{
+    return rb_process.quick && f->has_released && f->clock == me->hb.version && f->epoch == me->hb.epoch &&
+           !me->hb.sampled;
+}
+
 static RB_NOINLINE void fence(int order)
 {
     struct rb_self *me = rb_enter();
@@ -142,10 +150,14 @@ static RB_NOINLINE void fence(int order)
         rb_record_sync(me, RB_LOAD, (uintptr_t)&f->collected);
         f->has_collected = false;
     }
-    if (f && releases(order)) {
+    if (f && releases(order) && is_released(me, f)) {
+        rb_known_skip_release(me);
+    } else if (f && releases(order)) {
         rb_sync_release_store(me, &f->released);
         rb_record_sync(me, RB_STORE, (uintptr_t)&f->released);
         f->has_released = true;
+        f->clock = me->hb.version;
+        f->epoch = me->hb.epoch;
     }
     rb_leave(me);
 }
@@ -224,7 +236,7 @@ RB_INLINE struct rb_known *quick_begin(const volatile void *a, bool gets, bool g
 {
     struct rb_self *me = rb_self_tls;
 
-    if (RB_UNLIKELY(!me || me->busy || me->ignore_sync || !rb_process.quick || rb_fences_on))
+    if (RB_UNLIKELY(!me || me->busy || me->ignore_sync || !rb_process.quick || (gives && rb_fences_on)))
         return NULL;
     struct rb_known *k = rb_known_of(me, (uintptr_t)a);
     me->busy = 1; // a handler between here and the end might have something to say
@@ -249,6 +261,19 @@ RB_INLINE bool quick_end(const struct rb_known *k, const volatile void *a, bool 
     rb_known_count(me, me->count.acquires + me->count.releases);
     rb_leave(me);
     return still;
+}
+
+// After a load: nobody had released to it, so there was nothing to hear, at once or by a fence. Whoever
+// releases makes the object before it changes the value.
+static RB_NOINLINE bool nothing_there(const volatile void *a)
+{
+    struct rb_self *me = rb_process.quick && rb_object_absent((uintptr_t)a) ? rb_enter() : NULL;
+
+    if (!me)
+        return false;
+    rb_known_skip_acquire(me);
+    rb_leave(me);
+    return true;
 }
 
 static RB_NOINLINE void hear(const volatile void *a)
@@ -409,7 +434,7 @@ static inline bool orders_nothing(int order)
     {                                                                                                  \
         a##bits value = RAW_LOAD(a);                                                                   \
         order = plain_order(order);                                                                    \
-        if (orders_nothing(order)) {                                                                   \
+        if (orders_nothing(order) || nothing_there(a)) {                                               \
             rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                           \
             return value;                                                                              \
         }                                                                                              \

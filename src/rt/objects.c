@@ -93,6 +93,15 @@ static struct rb_object *search_locked(uint32_t chain, uintptr_t address)
     return o;
 }
 
+bool rb_object_absent(uintptr_t address)
+{
+    const uint32_t chain = chain_of(address);
+    const struct shard *shard = &shards[chain % SHARDS];
+    const uint32_t gone = __atomic_load_n(&shard->gone, __ATOMIC_ACQUIRE);
+
+    return !search(chain, address) && __atomic_load_n(&shard->gone, __ATOMIC_ACQUIRE) == gone;
+}
+
 struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address)
 {
     const uint32_t chain = chain_of(address);

@@ -39,6 +39,7 @@ RB_HIDDEN uint64_t rb_objects_count(void);
 // next life when something is taken away from it. `make` is for who will release; `get` for who will not, or
 // calls rb_object_changes.
 RB_HIDDEN struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address);
+RB_HIDDEN bool rb_object_absent(uintptr_t address); // without a lock; false: perhaps
 RB_HIDDEN struct rb_object *rb_object_get(struct rb_self *me, uintptr_t address);
 RB_HIDDEN struct rb_object *rb_object_make(struct rb_self *me, uintptr_t address);
 
