@@ -215,7 +215,7 @@ class Result:
                "## Promises", "", "| promise | asked | measured | | |", "|---|---|---|---|---|"]
         out += [f"| {p.name} | {p.asked} | {p.measured} | {p.word()} | {p.note} |" for p in self.promises] + [""]
         out += ["## Measured", ""]
-        rows = self.table("CPU time, times plain's (helgrind, drd: of a small load, plain's of the same)", self.ratio_text, shown)
+        rows = self.table("CPU time, times plain's (all, helgrind, drd: of a small load, plain's of the same)", self.ratio_text, shown)
         means = []
         for v in shown:
             values = [r for p in self.programs if (r := self.ratio(p, v.name))]

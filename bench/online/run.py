@@ -70,25 +70,31 @@ PROGRAMS = [  # the whole load: one to three seconds of CPU time, plain
 
 
 class Variant:
-    """What is run how. Those of `railbird watch` (the plain program, with these words before it) only run when they are named."""
+    """What is run how. SOME or ONE of the rounds for the slow ones. Those of `railbird watch` (the plain program, with these words
+    before it) only run when they are named."""
 
-    def __init__(self, name, build, options="", tool="", slow=False, small=False, watch=""):
+    def __init__(self, name, build, options="", tool="", slow=None, small=False, watch=""):
         self.name, self.build, self.options, self.tool, self.slow, self.small = name, build, options, tool, slow, small
         self.watch = watch
 
 
+    def takes_part(self, number, rounds):
+        return number < {None: rounds, SOME: max(1, rounds * 2 // 5), ONE: 1}[self.slow]
+
+
+SOME, ONE = "some", "one"
 VARIANTS = [
     Variant("plain", "plain"),
     Variant("nop", "nop"),
     Variant("dormant", "railbird", "sampler=none"),
     *[Variant(f"adaptive:{b}%", "railbird", f"sampler=adaptive budget={b}%") for b in (1, 2, 5, 20)],
-    *[Variant(s, "railbird", f"sampler={s}") for s in ("random:0.03", "literace", "pacer:0.03", "rpt:0.1,0.1", "static:0.03")],
-    Variant("all", "railbird", "sampler=all", slow=True),
-    Variant("gcc-tsan", "gcc-tsan", slow=True),
-    Variant("clang-tsan", "clang-tsan", slow=True),
+    *[Variant(s, "railbird", f"sampler={s}", slow=ONE) for s in ("random:0.03", "literace", "pacer:0.03", "rpt:0.1,0.1", "static:0.03")],
+    Variant("all", "railbird", "sampler=all", slow=ONE, small=True),
+    Variant("gcc-tsan", "gcc-tsan", slow=ONE),
+    Variant("clang-tsan", "clang-tsan", slow=SOME),
     Variant("plain-small", "plain", small=True),
-    Variant("helgrind", "plain", tool="helgrind", slow=True, small=True),
-    Variant("drd", "plain", tool="drd", slow=True, small=True),
+    Variant("helgrind", "plain", tool="helgrind", slow=ONE, small=True),
+    Variant("drd", "plain", tool="drd", slow=ONE, small=True),
     Variant("watch", "plain", watch="--mode both"),
     *[Variant(f"watch-{m}:{n}", "plain", watch=f"--mode {m} --per-second {n} --budget 100%")
       for m in ("clock", "collide") for n in (10, 100, 1000)],
@@ -267,7 +273,7 @@ class Bench:
         for number in range(self.args.rounds):
             for program in programs:
                 for variant in variants:
-                    if variant.build not in program.built or (variant.slow and number >= max(1, self.args.rounds * 2 // 5)):
+                    if variant.build not in program.built or not variant.takes_part(number, self.args.rounds):
                         continue
                     if any("failed" in r or "timeout" in r for r in self.runs.get((program.name, variant.name), [])):
                         continue  # it would again
@@ -293,7 +299,7 @@ def arguments():
     ask.add_argument("--quick", action="store_true", help="one round, few variants")
     ask.add_argument("--only", default="*", metavar="GLOB", help="programs, as pigz or 'ping*'; several with commas")
     ask.add_argument("--variants", default="", metavar="LIST", help="names or globs with blanks between, as 'dormant adaptive*'; plain is always run")
-    ask.add_argument("--rounds", type=int, default=0, help="default 5; slow tools get two fifths of them")
+    ask.add_argument("--rounds", type=int, default=0, help="default 5; slow tools get two fifths of them, or one")
     ask.add_argument("--json", default="", metavar="FILE", help="another place for the JSON")
     ask.add_argument("--out", default=os.path.join(TOP, "bench", "out"), help="where the table and the page go")
     ask.add_argument("--retries", type=int, default=-1, help="of a run that was disturbed (default 3; quick 1)")

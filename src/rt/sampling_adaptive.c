@@ -62,7 +62,7 @@
 #define WINDOW_SHARE    4    // of what is earned, one part in so many is for windows
 #define START_NS        4000000u // for each per cent: what it may spend before it has earned anything; paid back
 #define MOST_START_NS   20000000u
-#define SWITCH_NS       20000u // of a thread that waits and is woken, because another was detained
+#define SWITCH_NS       20000u // at most, of a thread that waits and is woken, because another was detained
 #define BASE_NS         2e7    // of the program itself, at rest: enough to know how often its threads wait
 #define BASE_AGE_NS     5e9    // after so much it may have changed
 #define WARM_NS         5e7 // of the program itself, before the first window: until then bursts see everything new
@@ -396,6 +396,15 @@ static void keep_pace(struct pace_of_switches *p, double ns, double switches)
     p->switches /= 2;
 }
 
+// What one costs: no more than all that the kernel has done for the program, by the number of switches.
+static double switch_ns(const struct rusage *used)
+{
+    const double kernel = (double)used->ru_stime.tv_sec * 1e9 + (double)used->ru_stime.tv_usec * 1e3;
+    const double each = kernel / ((double)used->ru_nvcsw + (double)used->ru_nivcsw + 1);
+
+    return each < SWITCH_NS ? each : SWITCH_NS;
+}
+
 // A thread that is detained while it holds a lock makes others wait, which costs them and the kernel more
 // than the detention: switches beyond what is usual at rest are charged. Nanoseconds, of the program's
 // `own_ns`.
@@ -425,7 +434,7 @@ static double waiting_ns(double own_ns)
         book.wait.more = -usual * 1e8;
     if (book.wait.more < 0)
         return 0;
-    const double ns = book.wait.more * SWITCH_NS;
+    const double ns = book.wait.more * switch_ns(&used);
     book.wait.more = 0;
     return ns < own_ns / 2 ? ns : own_ns / 2;
 }
