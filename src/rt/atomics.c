@@ -434,7 +434,7 @@ static inline bool orders_nothing(int order)
     {                                                                                                  \
         a##bits value = RAW_LOAD(a);                                                                   \
         order = plain_order(order);                                                                    \
-        if (orders_nothing(order) || nothing_there(a)) {                                               \
+        if (orders_nothing(order)) {                                                                   \
             rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                           \
             return value;                                                                              \
         }                                                                                              \
@@ -445,6 +445,10 @@ static inline bool orders_nothing(int order)
                 rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                       \
                 return value;                                                                          \
             }                                                                                          \
+        }                                                                                              \
+        if (!k && nothing_there(a)) {                                                                  \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                           \
+            return value;                                                                              \
         }                                                                                              \
         struct step s = step_begin(a, false);                                                          \
         if (s.object)                                                                                  \
