@@ -152,6 +152,16 @@ for engine in so st; do
   expect "rwlocks that readers write under, $engine: status" "$status" 66
 done
 
+# --- where blocks were made is kept in a table without a lock, and not while all rests
+"$RAILBIRD" cc -O1 -g -w "$sources/blocks.c" -o blocks || fail "cannot build blocks"
+for sampler in all adaptive; do
+  options=memory=4M:budget=20%
+  watched $sampler 1 blocks "$seconds"
+  expect "blocks under $sampler: status" "$status" 0
+  [ "$(cat out)" -gt 0 ] || fail "blocks under $sampler: none was ever known"
+done
+options=
+
 # --- nothing but synchronisation: following it fits no budget, so it is followed in episodes
 "$RAILBIRD" cc -O1 -g -w "$sources/episodes.c" -o episodes || fail "cannot build episodes"
 long=$(awk -v s="$seconds" 'BEGIN { print 4 * s + 1 }')
