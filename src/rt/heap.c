@@ -24,10 +24,11 @@ static struct place {
     rb_stack stack;
     uint32_t thread;
     uintptr_t pc;
-} * blocks;
+} *blocks;
 static uint64_t block_mask;
-static uint64_t
-    *taken; // a bit for each: small enough to stay in a cache, as blocks that go are asked for at rest too
+// Which places are not free, a bit for each: few enough to stay in a cache, since at rest too a block that goes
+// is looked for.
+static uint64_t *taken;
 
 int rb_heap_init(size_t bytes)
 {
