@@ -3,6 +3,7 @@
 #   make            builds into build/          make bench      the tables of docs/performance.md (an hour)
 #   make demo       a first look                make install    PREFIX=/usr/local
 #   make test       all tests, a few minutes    make test-long  fuzzing and the long tier
+# The plugin for gcc (docs/bodies.md) needs the headers of the gcc that is there.
 PACKAGES = build-essential cmake pkg-config python3 clang libomp-dev libjansson-dev libdw-dev libzydis-dev libz3-dev libcmocka-dev
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
@@ -17,6 +18,7 @@ all: build
 # Asks nothing as root, uses sudo otherwise, and does nothing when all is there.
 deps:
 	@$(call need,$(PACKAGES))
+	@$(call need,gcc-$$(gcc -dumpversion | cut -d. -f1)-plugin-dev)
 
 need = missing=; for p in $(1); do \
   dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok' || missing="$$missing $$p"; \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # build.sh PROGRAM VARIANT: a program of tests/field, fetched and built by the functions there, for bench/online/run.py. Says
-# the folder it was built in. VARIANT is plain, railbird, nop (RAILBIRD names an installation whose runtime is empty), gcc-tsan or
-# clang-tsan. Status 77: the source or a package it needs cannot be had; the last line says which.
+# the folder it was built in. VARIANT is plain, railbird, one (the same without second bodies), nop (RAILBIRD names an installation whose runtime is empty),
+# gcc-tsan or clang-tsan. Status 77: the source or a package it needs cannot be had; the last line says which.
 #
 # What differs from the field's builds: everything is at -O2, without assertions, and only what is measured is built; so these have
 # folders of their own.
@@ -31,7 +31,7 @@ esac
 
 case $want in
 plain) CC=gcc ;;
-railbird | nop) CC="$RAILBIRD cc" ;;
+railbird | one | nop) CC="$RAILBIRD cc" ;;
 gcc-tsan) CC='gcc -fsanitize=thread' ;;
 clang-tsan) CC='clang -fsanitize=thread -Wno-error' ;;
 *) echo "no variant $want" >&2 && exit 2 ;;
@@ -42,7 +42,7 @@ export RAILBIRD_CC=gcc
 fetch
 tree=$cache/build/$program-online-$want
 case $want in
-railbird | nop) [ "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" -nt "$tree/.done" ] && rm -f "$tree/.done" ;;
+railbird | one | nop) [ "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" -nt "$tree/.done" ] && rm -f "$tree/.done" ;;
 esac
 compile "online-$want" || exit 1
 if [ "$program" = sqlite3 ] && ! { [ "$tree/online" -nt "$online/sqlite.c" ] && [ "$tree/online" -nt "$tree/field.o" ]; }; then

@@ -87,6 +87,7 @@ VARIANTS = [
     Variant("plain", "plain"),
     Variant("nop", "nop"),
     Variant("dormant", "railbird", "sampler=none"),
+    Variant("one-body", "one", "sampler=none"),  # dormant, without the plugin
     *[Variant(f"adaptive:{b}%", "railbird", f"sampler=adaptive budget={b}%") for b in (1, 2, 5, 20)],
     *[Variant(s, "railbird", f"sampler={s}", slow=ONE) for s in ("random:0.03", "literace", "pacer:0.03", "rpt:0.1,0.1", "static:0.03")],
     Variant("all", "railbird", "sampler=all", slow=ONE, small=True),
@@ -144,10 +145,12 @@ class Bench:
         """Whether there is something to run; if not, it is said why."""
         railbird = nop if variant == "nop" else self.railbird
         env = {**os.environ, "RAILBIRD": railbird, "FIELD_CACHE": self.cache, "RAILBIRD_CC": "gcc", "LC_ALL": "C.UTF-8"}
+        if variant in ("nop", "one"):  # code as gcc makes it, without our plugin
+            env["RAILBIRD_BODIES"] = "one"
         self.progress(f"building {program.name} ({variant})")
         if program.source.endswith(".c"):
             to = os.path.join(self.own, f"{program.source[:-2]}.{variant}")
-            cc = {"plain": ["gcc"], "nop": [railbird, "cc"], "railbird": [railbird, "cc"], "gcc-tsan": ["gcc", "-fsanitize=thread"],
+            cc = {"plain": ["gcc"], "nop": [railbird, "cc"], "railbird": [railbird, "cc"], "one": [railbird, "cc"], "gcc-tsan": ["gcc", "-fsanitize=thread"],
                   "clang-tsan": ["clang", "-fsanitize=thread"]}[variant]
             done = shell(*cc, "-O2", "-g", os.path.join(HERE, "programs", program.source), "-o", to, "-lpthread", env=env)
             if done.returncode:

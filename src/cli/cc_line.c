@@ -243,6 +243,8 @@ static void option(struct cc_line *line, const char *word, unsigned *conflicts, 
         }
     else if (behind(word, "-l"))
         line->inputs = true;
+    else if (behind(word, "-flto"))
+        line->lto = true;
 }
 
 void cc_line_read(struct cc_line *line, const struct cli_words *arguments)

@@ -14,6 +14,7 @@ struct cc_line {
     bool is_static;       // -static, -static-pie
     bool bare;            // -nostdlib
     bool runtime;         // ours is named already, as by railbird.pc or the CMake package
+    bool lto;             // code is made when it is linked
     bool thread;          // instrumentation is wanted: nobody said -fno-sanitize=thread
     bool other;           // another sanitizer, one that goes with ours (undefined, ...)
     char conflict[32];    // the name of one that does not, or ""

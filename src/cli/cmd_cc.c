@@ -2,12 +2,14 @@
 //
 // The compilers insert the hooks at -fsanitize=thread; the same word makes their drivers link libtsan. So it
 // may reach the part that compiles and must not reach the part that links, also when one command does both:
-//   gcc    the driver learns nothing of it: a specs file hands it to cc1, cc1plus and lto1 (whose work at
-//   link
+//   gcc    the driver learns nothing of it: a specs file hands it to cc1, cc1plus and lto1 (whose work at link
 //          time -flto asks for, so every link has it);
 //   clang  -fno-sanitize-link-runtime (since clang 10), or -Xclang where another sanitizer's runtime is
 //          wanted, which that option would leave out as well.
 // Commands that only compile get the plain option, which ccache and distcc know.
+//
+// A gcc that our plugin was built for (docs/bodies.md) gets that, and needs nothing else; not with -flto, where code
+// is made by a process that has no plugins.
 //
 // Ours comes first, so what the user says later wins: -fno-sanitize=thread switches all of it off. Everything
 // goes through exec: messages, statuses and signals are the compiler's own.
@@ -32,6 +34,8 @@ static const char help_text[] =
     "\n"
     "  RAILBIRD_CC, RAILBIRD_CXX   the compilers (default cc and c++); gcc, or clang from 10 on; may hold\n"
     "                              arguments, as in RAILBIRD_CC=\"ccache gcc-12\"\n"
+    "  RAILBIRD_BODIES=one         with gcc: no second body without hooks for functions, which makes code\n"
+    "                              half as large again and run faster while it is not being looked at\n"
     "\n"
     "A shared library (-shared) gets the hooks and no runtime: that is in the executable, or brought by\n"
     "'railbird run'. -fno-sanitize=thread leaves a file as it is. Other arguments are the compiler's; this "
@@ -41,7 +45,7 @@ static const char help_text[] =
 // gcc expands small memcpy and memset after it has instrumented, so they would go unseen; calls are seen.
 static const char *const gcc_calls[] = {"-fno-builtin-memcpy", "-fno-builtin-memset", "-fno-builtin-memmove"};
 
-// For code asleep. The one call that is last in an instrumented function is that of __tsan_func_exit: as a jump
+// For code asleep, where there is no plugin. The one call that is last in an instrumented function is that of __tsan_func_exit: as a jump
 // it could not be told from its callers' calls, and never slept. Around calls values are kept in the registers
 // that calls preserve; rbp is a bad one of them, since as a base it needs a displacement, and sums of three
 // are slow: a hot loop over arrays takes 6 to 15 % longer with it.
@@ -53,9 +57,23 @@ static void add_all(struct cli_words *out, const char *const *words, size_t coun
         cli_words_add(out, words[i]);
 }
 
-static void add_compile(struct cli_words *out, enum cc_family family)
+// True: there is one.
+static bool add_plugin(struct cli_words *out, const struct cc_compiler *compiler, enum cc_family family,
+                       const struct cc_line *line)
+{
+    const char *plugin = family == CC_GCC && line->code && !line->lto ? cc_compiler_plugin(compiler) : NULL;
+
+    if (plugin)
+        cli_words_add(out, cli_text("-fplugin=%s", plugin));
+    return plugin;
+}
+
+static void add_compile(struct cli_words *out, const struct cc_compiler *compiler, enum cc_family family,
+                        const struct cc_line *line)
 {
     cli_words_add(out, "-fsanitize=thread");
+    if (add_plugin(out, compiler, family, line))
+        return;
     add_all(out, for_sleep, RB_LENGTH(for_sleep));
     if (family == CC_GCC)
         add_all(out, gcc_calls, RB_LENGTH(gcc_calls));
@@ -90,9 +108,10 @@ static int add_runtime(const char *command, struct cli_words *out, const struct 
     return RB_EXIT_OK;
 }
 
-static int add_link(const char *command, struct cli_words *out, enum cc_family family,
+static int add_link(const char *command, struct cli_words *out, const struct cc_compiler *compiler,
                     const struct cc_line *line, const struct cli_words *arguments)
 {
+    const enum cc_family family = cc_compiler_family(compiler);
     int status = RB_EXIT_OK;
 
     if (family == CC_GCC) {
@@ -100,6 +119,8 @@ static int add_link(const char *command, struct cli_words *out, enum cc_family f
         if (!cli_need_file(command, specs))
             return RB_EXIT_INTERNAL;
         cli_words_add(out, cli_text("-specs=%s", specs));
+        if (add_plugin(out, compiler, family, line))
+            cli_words_add(out, "-fplugin-arg-bodies-here"); // for the specs
     } else if (line->code && line->other) {
         cli_words_add(out, "-Xclang");
         cli_words_add(out, "-fsanitize=thread");
@@ -142,12 +163,12 @@ static int compile(const char *command, bool cxx, int argc, char **argv)
     cli_words_add_all(&out, &compiler.words);
     const bool ours = line.inputs && !line.query && line.thread;
     if (ours && !line.stops) {
-        status = add_link(command, &out, cc_compiler_family(&compiler), &line, &arguments);
+        status = add_link(command, &out, &compiler, &line, &arguments);
         if (status != RB_EXIT_OK)
             return status;
     } else {
         if (ours && line.code)
-            add_compile(&out, cc_compiler_family(&compiler));
+            add_compile(&out, &compiler, cc_compiler_family(&compiler), &line);
         for (int i = 1; i < argc; i++) // response files as they are
             cli_words_add(&out, argv[i]);
     }

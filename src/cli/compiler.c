@@ -74,3 +74,21 @@ enum cc_family cc_compiler_family(const struct cc_compiler *c)
     launch_read(question.word, answer, sizeof(answer));
     return strstr(answer, "clang") || strstr(answer, "LLVM") ? CC_CLANG : CC_GCC;
 }
+
+const char *cc_compiler_plugin(const struct cc_compiler *c)
+{
+    const char *bodies = getenv("RAILBIRD_BODIES");
+    struct cli_words question = {0};
+    char release[64] = "";
+
+    if (bodies && !strcmp(bodies, "one"))
+        return NULL;
+    cli_words_add_all(&question, &c->words);
+    cli_words_add(&question, "-dumpfullversion");
+    launch_read(question.word, release, sizeof(release));
+    release[strcspn(release, "\n")] = '\0';
+    if (!release[0] || strchr(release, '/'))
+        return NULL;
+    const char *plugin = cli_lib_file(cli_text(RB_RT_PLUGIN, release));
+    return access(plugin, R_OK) ? NULL : plugin;
+}

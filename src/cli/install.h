@@ -22,6 +22,7 @@ bool cli_need_file(const char *command, const char *path);
 #define RB_RT_SYMBOLS        "railbird_rt.syms"        // what an executable shows of the runtime
 #define RB_RT_SHARED         "librailbird_rt.so"
 #define RB_RT_SPECS          "railbird/gcc.specs"
+#define RB_RT_PLUGIN         "railbird/gcc-%s/bodies.so" // for that release of gcc
 #define RB_RT_SHIMS          "railbird/shims"
 
 #endif

@@ -3,10 +3,9 @@
 #ifndef RB_RT_ACCESS_H
 #define RB_RT_ACCESS_H
 
+#include "rt/how.h"
 #include "rt/rt.h"
 #include "sample/sampler.h"
-
-enum rb_how { RB_HOW_READ = 0, RB_HOW_WRITE = 1, RB_HOW_ATOMIC = 2 };
 
 RB_HIDDEN void rb_access_slow(uintptr_t address, size_t size, unsigned how, uintptr_t pc);
 
@@ -65,6 +64,9 @@ RB_HIDDEN void rb_sampling_spawn(struct rb_self *me);  // it is about to make a 
 RB_HIDDEN void rb_sampling_cost(struct rb_self *me, uint64_t ticks);
 RB_HIDDEN void rb_sampling_synced(struct rb_self *me, uint64_t ticks);
 RB_HIDDEN enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc);
+// Functions with two bodies (docs/bodies.md): somebody goes into the one with hooks. Not called while false.
+extern RB_HIDDEN bool rb_gates_on;
+RB_HIDDEN void rb_sampling_gate(unsigned char *gate);
 // Function entry and exit, if the sampler (or the recorder) wants to know.
 extern RB_HIDDEN bool rb_functions_wanted;
 RB_HIDDEN void rb_sampling_enter(uintptr_t caller_pc, uintptr_t function_pc);

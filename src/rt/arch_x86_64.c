@@ -15,15 +15,15 @@ bool rb_arch_call(uintptr_t return_address, struct rb_call *call)
 {
     unsigned char *direct = (unsigned char *)return_address - 5, *slot = direct - 1;
 
-    if (*direct == 0xe8) { // call rel32; mov $imm32,%eax
-        *call = (struct rb_call){direct, 0xe8, 0xb8,
+    if (*direct == 0xe8) { // call rel32; test $imm32,%eax
+        *call = (struct rb_call){direct, 0xe8, 0xa9,
                                  return_address + (uintptr_t)(intptr_t)displacement(direct + 1)};
         return true;
     }
-    if (slot[0] == 0xff && slot[1] == 0x15) { // call *slot(%rip); mov slot(%rip),%edx
+    if (slot[0] == 0xff && slot[1] == 0x15) { // call *slot(%rip); cmp slot(%rip),%edx
         const uintptr_t *target =
             (const uintptr_t *)(return_address + (uintptr_t)(intptr_t)displacement(slot + 2));
-        *call = (struct rb_call){slot, 0xff, 0x8b, __atomic_load_n(target, __ATOMIC_RELAXED)};
+        *call = (struct rb_call){slot, 0xff, 0x3b, __atomic_load_n(target, __ATOMIC_RELAXED)};
         return true;
     }
     return false;

@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "rt/access.h"
+#include "rt/arch.h"
 #include "rt/init.h"
 #include "rt/sites.h"
 
-bool rb_functions_wanted;
+bool rb_functions_wanted, rb_gates_on;
 struct rb_sampling_process rb_sampling_process;
 
 // ---- all, none, random ---------------------------------------------------------------------------------
@@ -42,6 +43,11 @@ static enum rb_take next_none(struct rb_self *me, uintptr_t pc, uint64_t passed,
     return RB_PASS;
 }
 
+static void gate_none(struct rb_self *me, struct rb_site *gate)
+{
+    rb_site_sleep(me, gate);
+}
+
 static uint64_t begin_random(struct rb_self *me)
 {
     return rb_gaps_draw(&rb_sampling_process.gaps, &me->rng);
@@ -56,7 +62,7 @@ static enum rb_take next_random(struct rb_self *me, uintptr_t pc, uint64_t passe
 }
 
 static const struct rb_policy policy_all = {.ops = &rb_sample_all, .begin = begin_all, .next = next_all};
-static const struct rb_policy policy_none = {.ops = &rb_sample_none, .begin = begin_all, .next = next_none};
+static const struct rb_policy policy_none = {.ops = &rb_sample_none, .begin = begin_all, .next = next_none, .gate = gate_none};
 static const struct rb_policy policy_random = {.ops = &rb_sample_random,
                                                .begin = begin_random,
                                                .next = next_random};
@@ -92,6 +98,21 @@ enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc)
 
     rb_sampling_grant(me, gap);
     return answer;
+}
+
+void rb_sampling_gate(unsigned char *gate)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    const uint64_t start = rb_process.by_cost ? rb_arch_ticks() : 0;
+    struct rb_site *s = rb_gate_at((uintptr_t)gate);
+    if (s)
+        rb_sampling_process.policy->gate(me, s);
+    if (start)
+        rb_sampling_cost(me, rb_arch_ticks() - start);
+    rb_leave(me);
 }
 
 void rb_sampling_enter(uintptr_t caller_pc, uintptr_t function_pc)
@@ -177,6 +198,7 @@ int rb_sampling_init(const struct rb_sampler_spec *spec, uint64_t seed)
     rb_process.windows = policy->sync != NULL;
     rb_process.by_cost = policy->cost != NULL;
     rb_functions_wanted = policy->enter != NULL;
+    rb_gates_on = policy->gate && !rb_options.record[0]; // a trace has the functions' entries and exits
     return start_policy();
 }
 

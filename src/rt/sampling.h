@@ -16,6 +16,8 @@
 #include "sample/calls.h"
 #include "sample/sampler.h"
 
+struct rb_site;
+
 struct rb_policy {
     const struct rb_sampler_ops *ops; // the same on a trace
     bool whole;                       // a range is looked at whole, not in a piece
@@ -29,6 +31,8 @@ struct rb_policy {
     // Region policies: a function is entered, or left; the gap from here on.
     uint64_t (*enter)(struct rb_self *me, uintptr_t function, uintptr_t stack_pointer);
     uint64_t (*exit)(struct rb_self *me);
+    // Policies that put sites to sleep and may do so with whole functions: somebody goes through the gate.
+    void (*gate)(struct rb_self *me, struct rb_site *gate);
     // Policies that may do without synchronisation: is this operation to be processed? `locks` more are held.
     bool (*sync)(struct rb_self *me, int locks);
     // The thread is about to make another one.

@@ -14,7 +14,6 @@
 // Both accounts are in ticks of the clock. The ticker adds budget= of what the program itself has used;
 // threads take off what their accesses and their synchronisation cost, as measured. Below zero nothing is
 // taken but the first calls of a site.
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,12 +25,16 @@
 #include "rt/sampling.h"
 #include "rt/sites.h"
 #include "rt/ticker.h"
+#include "rt/waiting.h"
 #include "rt/watchpoints.h"
 
 #define FIRST           16u // calls of a site that are taken when it is met, at least
 #define ALWAYS          4u  // of them whatever the allowance
 #define BURST           6u  // when it has been woken, at least
 #define MOST_BURST      4096u
+#define GATE_BURSTS     2u  // as many times through a gate as sites behind it have calls, so often
+#define GATE_LEAST      64u // and at least
+#define GATE_TICKS      100u // of a body with hooks that sleep, beside what the clock sees
 #define OTHERS          8u   // bursts prolonged because another thread came by
 #define EAGER           256u // accesses of a thread at places that cannot sleep that are all taken
 #define MOST_GAP        62u
@@ -62,9 +65,6 @@
 #define WINDOW_SHARE    4    // of what is earned, one part in so many is for windows
 #define START_NS        4000000u // for each per cent: what it may spend before it has earned anything; paid back
 #define MOST_START_NS   20000000u
-#define SWITCH_NS       20000u // at most, of a thread that waits and is woken, because another was detained
-#define BASE_NS         2e7    // of the program itself, at rest: enough to know how often its threads wait
-#define BASE_AGE_NS     5e9    // after so much it may have changed
 #define WARM_NS         5e7 // of the program itself, before the first window: until then bursts see everything new
 #define GATED_NS        4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
 
@@ -114,21 +114,11 @@ static struct {
     int64_t episode_synced, episode_earned; // ticks, in this episode; earned before the ticker was paid
     int64_t debt;                           // ticks given to begin with and not yet paid back
     uint64_t episodes;
+    bool ahead;  // gates were opened for the window to come
     double pace; // ticks earned in a TURN, as in the last one
     uint32_t idle_turns, lonely_turns;
     struct rb_rng rng;
-    struct {
-        uint64_t switches; // of the process's threads, at the last turn
-        uint64_t episodes; // that had begun by then
-        bool follows;      // synchronisation was followed then
-        bool before;       // or was at some time in the turn before it: a queue of threads outlives its cause
-        struct pace_of_switches {
-            double ns, switches; // of the program itself, lately
-        } at_rest, followed;
-        double since_ns; // own_ns when it last rested
-        bool unknown;    // what is usual, though it matters: all rests until it is known
-        double more;     // switches beyond those at rest that are not charged yet; or fewer
-    } wait;
+    struct rb_waiting wait;
 } book;
 
 static uint64_t read_ns(clockid_t which)
@@ -159,18 +149,36 @@ static bool is_lavish(void)
 
 // ---- sites ---------------------------------------------------------------------------------------------
 
+static void give(struct rb_site *s, uint32_t calls)
+{
+    if (rb_site_is_gate(s))
+        calls = calls * GATE_BURSTS > GATE_LEAST ? calls * GATE_BURSTS : GATE_LEAST;
+    s->left = (uint16_t)calls;
+    s->others = OTHERS;
+}
+
 static bool give_first(struct rb_site *s)
 {
-    s->left = (uint16_t)(now.burst > FIRST ? now.burst : FIRST);
-    s->others = OTHERS;
+    give(s, now.burst > FIRST ? now.burst : FIRST);
     return true;
 }
 
 static bool give_burst(struct rb_site *s)
 {
-    s->left = (uint16_t)now.burst;
-    s->others = OTHERS;
+    give(s, now.burst);
     return true;
+}
+
+static bool give_gate(struct rb_site *s)
+{
+    return rb_site_is_gate(s) && give_burst(s);
+}
+
+// Open until the window is over.
+static bool give_window(struct rb_site *s)
+{
+    s->left = rb_site_is_gate(s) ? UINT16_MAX : s->left;
+    return rb_site_is_gate(s);
 }
 
 // Who was not called in a window keeps its burst.
@@ -188,6 +196,18 @@ static void wake_all(bool (*give)(struct rb_site *s))
     book.flip_ticks = book.woken_ticks - start;
 }
 
+// A burst is prolonged when another thread comes by.
+static void meet(const struct rb_self *me, struct rb_site *s)
+{
+    if (s->last == (uint16_t)me->id)
+        return;
+    s->last = (uint16_t)me->id;
+    if (s->others && s->left < BURST) {
+        s->others--;
+        s->left = BURST;
+    }
+}
+
 static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
 {
     const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
@@ -203,13 +223,7 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
         rb_site_sleep(me, s);
         return RB_PASS;
     }
-    if (s->last != (uint16_t)me->id) {
-        s->last = (uint16_t)me->id;
-        if (s->others && s->left < BURST) {
-            s->others--;
-            s->left = BURST;
-        }
-    }
+    meet(me, s);
     if (s->left <= 1 || s->state != RB_SITE_AWAKE) {
         s->left = 0;
         rb_site_sleep(me, s);
@@ -220,6 +234,33 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
     }
     s->taken++;
     return RB_TAKE;
+}
+
+// A function is entered where its hooks are: as a site is called, but there is nothing to take. The first times are
+// for what is behind it: it decides for itself whether it is new.
+static void at_gate(struct rb_self *me, struct rb_site *s)
+{
+    const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
+    const bool taking = threaded && rb_adaptive_taking();
+
+    me->sampling.ticks += GATE_TICKS;
+    if (RB_UNLIKELY(!s->taken && !s->left))
+        give_first(s);
+    if (s->taken < ALWAYS) {
+        s->taken++;
+        return;
+    }
+    if (taking && (mode == COUNTING || mode == OPEN || is_lavish())) {
+        s->left = mode == OPEN ? 0 : s->left;
+        return;
+    }
+    meet(me, s);
+    if (!taking || !is_open() || s->left <= 1) {
+        s->left = 0;
+        rb_site_sleep(me, s);
+    } else {
+        s->left--;
+    }
 }
 
 // ---- windows -------------------------------------------------------------------------------------------
@@ -265,8 +306,24 @@ static enum rb_take count(uint64_t passed, uint64_t *gap)
     return RB_PASS;
 }
 
+// A thread that is in a body without hooks comes to the next gate first; what it does until then would not be counted.
+static bool is_ahead(void)
+{
+    struct rb_site_counts counts;
+
+    if (book.ahead)
+        return true;
+    rb_sites_counts(&counts);
+    if (!counts.gates)
+        return true;
+    rb_sites_flip_all(give_window, RB_SITE_AWAKE);
+    book.ahead = true;
+    return false;
+}
+
 static void open_window(void)
 {
+    book.ahead = false;
     wake_all(NULL);
     now.left = COUNTED;
     now.counted = 0;
@@ -386,69 +443,6 @@ static void pay_in(int64_t income, int64_t cost)
     rb_watchpoints_turn(income, is_open() && now.taking);
 }
 
-static void keep_pace(struct pace_of_switches *p, double ns, double switches)
-{
-    p->ns += ns;
-    p->switches += switches;
-    if (p->ns < 1e9)
-        return;
-    p->ns /= 2;
-    p->switches /= 2;
-}
-
-// What one costs: no more than all that the kernel has done for the program, by the number of switches.
-static double switch_ns(const struct rusage *used)
-{
-    const double kernel = (double)used->ru_stime.tv_sec * 1e9 + (double)used->ru_stime.tv_usec * 1e3;
-    const double each = kernel / ((double)used->ru_nvcsw + (double)used->ru_nivcsw + 1);
-
-    return each < SWITCH_NS ? each : SWITCH_NS;
-}
-
-// A thread that is detained while it holds a lock makes others wait, which costs them and the kernel more
-// than the detention: switches beyond what is usual at rest are charged. Nanoseconds, of the program's
-// `own_ns`.
-static double waiting_ns(double own_ns)
-{
-    struct rusage used;
-
-    syscall(SYS_getrusage, RUSAGE_SELF, &used);
-    const uint64_t switches = (uint64_t)used.ru_nvcsw + (uint64_t)used.ru_nivcsw;
-    const double lately = (double)(switches - book.wait.switches) - 1; // the ticker's own
-    const bool before = book.wait.before;
-    book.wait.before = book.wait.follows || book.wait.episodes != book.episodes;
-    book.wait.episodes = book.episodes;
-    book.wait.follows = !rb_resting();
-    book.wait.switches = switches;
-    if (!before && !book.wait.before) {
-        keep_pace(&book.wait.at_rest, own_ns, lately);
-        book.wait.since_ns = book.own_ns;
-        return 0;
-    }
-    keep_pace(&book.wait.followed, own_ns, lately);
-    if (book.wait.at_rest.ns < BASE_NS)
-        return 0;
-    const double usual = book.wait.at_rest.switches / book.wait.at_rest.ns;
-    book.wait.more += lately - usual * own_ns;
-    if (book.wait.more < -usual * 1e8) // what chance saved is soon forgotten
-        book.wait.more = -usual * 1e8;
-    if (book.wait.more < 0)
-        return 0;
-    const double ns = book.wait.more * switch_ns(&used);
-    book.wait.more = 0;
-    return ns < own_ns / 2 ? ns : own_ns / 2;
-}
-
-// Does waiting matter, and is it not known how much of it is the program's own?
-static bool is_usual_unknown(void)
-{
-    const struct pace_of_switches *p = &book.wait.followed;
-
-    return (book.wait.at_rest.ns < BASE_NS || book.own_ns - book.wait.since_ns > BASE_AGE_NS) &&
-           p->ns > BASE_NS && p->switches * SWITCH_NS > p->ns * (double)rb_options.budget * 1e-6 / 2 &&
-           !rb_recording;
-}
-
 // What the program used since the last turn, and the allowance that comes of it. False: it did next to
 // nothing.
 static bool earn(void)
@@ -467,8 +461,7 @@ static bool earn(void)
     double own_ns = (double)(cpu - book.cpu_ns) - ours_ns;
     if (own_ns < 0)
         own_ns = 0;
-    const double waiting = waiting_ns(own_ns);
-    __atomic_store_n(&book.wait.unknown, is_usual_unknown(), __ATOMIC_RELAXED);
+    const double waiting = rb_waiting_turn(&book.wait, own_ns, book.own_ns, book.episodes);
     const uint64_t waited = (uint64_t)(waiting * book.ticks_a_ns);
     __atomic_fetch_add(&now.spent, waited, __ATOMIC_RELAXED);
     __atomic_fetch_add(&now.synced, waited, __ATOMIC_RELAXED);
@@ -522,6 +515,7 @@ static void wake_some(void)
     }
     if (count)
         rb_sites_flip(list, count, RB_SITE_AWAKE);
+    rb_sites_flip_all(give_gate, RB_SITE_AWAKE);
 }
 
 // When there is nothing to do until so much has been earned, the ticker sleeps half of the time that this
@@ -547,10 +541,8 @@ static bool rest_or_not(void)
         end_rest();
     else if (changes)
         begin_rest();
-    if (changes) {
-        book.wait.episodes = book.episodes;
-        book.wait.follows = rests;
-    }
+    if (changes)
+        rb_waiting_change(&book.wait, book.episodes, rests);
     rb_spin_unlock(&changing);
     if (changes && rests)
         wake_all(give_burst);
@@ -583,7 +575,8 @@ static uint64_t turn(void)
         return book.wait.unknown ? TURN : until_earned(enough());
     const int64_t window = (int64_t)(1e6 * book.ticks_a_ns) + 4 * (int64_t)book.flip_ticks;
     if (now.warm && __atomic_load_n(&now.saved, __ATOMIC_RELAXED) > 2 * window) {
-        open_window();
+        if (is_ahead())
+            open_window();
         return SHORT_TURN;
     }
     if (is_open()) {
@@ -760,6 +753,7 @@ const struct rb_policy rb_policy_adaptive = {.ops = &rb_sample_adaptive,
                                              .begin = begin,
                                              .end = end,
                                              .next = next,
+                                             .gate = at_gate,
                                              .spawn = spawn,
                                              .cost = cost,
                                              .synced = synced};

@@ -89,11 +89,16 @@ static uintptr_t hook_behind(uintptr_t target)
     return is_hook(behind) ? behind : 0;
 }
 
-static void verify(struct rb_site *s)
+static void verify(struct rb_site *s, bool gate)
 {
     struct rb_call call;
     struct text t;
 
+    if (gate) {
+        s->state = RB_SITE_AWAKE;
+        s->awake = 1;
+        return;
+    }
     s->state = RB_SITE_REFUSED;
     if (!text_of(s->pc, &t) || !rb_arch_call(s->pc, &call) || !hook_behind(call.target))
         return;
@@ -147,7 +152,7 @@ static void compact(void)
     dead = 0;
 }
 
-static RB_NOINLINE struct rb_site *add(uintptr_t pc)
+static RB_NOINLINE struct rb_site *add(uintptr_t pc, bool gate)
 {
     struct rb_site *s;
     uint32_t at;
@@ -161,26 +166,36 @@ static RB_NOINLINE struct rb_site *add(uintptr_t pc)
     if (s && s->state == RB_SITE_DEAD) { // another library, at the same place
         dead--;
         *s = (struct rb_site){.pc = pc};
-        verify(s);
+        verify(s, gate);
     } else if (!s && used < room) {
         s = &record[++used];
         *s = (struct rb_site){.pc = pc};
-        verify(s);
+        verify(s, gate);
         __atomic_store_n(&place[at], used, __ATOMIC_RELEASE);
     }
     rb_spin_unlock(&lock);
     return s;
 }
 
-struct rb_site *rb_site_at(struct rb_self *me, uintptr_t pc)
+static struct rb_site *find_or_add(uintptr_t pc, bool gate)
 {
     uint32_t at;
 
-    (void)me;
     if (!rb_sites_on)
         return NULL;
     struct rb_site *s = find(pc, &at);
-    return RB_LIKELY(s && s->state != RB_SITE_DEAD) ? s : add(pc);
+    return RB_LIKELY(s && s->state != RB_SITE_DEAD) ? s : add(pc, gate);
+}
+
+struct rb_site *rb_site_at(struct rb_self *me, uintptr_t pc)
+{
+    (void)me;
+    return find_or_add(pc, false);
+}
+
+struct rb_site *rb_gate_at(uintptr_t gate)
+{
+    return find_or_add(gate, true);
 }
 
 uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook)
@@ -275,6 +290,15 @@ static struct rb_site *due(const struct batch *b, uint32_t i)
     return is_due(s, b->to) && (!b->wanted || b->wanted(s)) ? s : NULL;
 }
 
+// Nothing can be put to sleep here: nor may anything stay so, least of all whole functions.
+static void give_up(void)
+{
+    rb_sites_on = false;
+    for (uint32_t i = 1; i <= rb_sites_count(); i++)
+        if (rb_site_is_gate(&record[i]) && record[i].state == RB_SITE_ASLEEP)
+            write_site(&record[i], RB_SITE_AWAKE);
+}
+
 // `flips` is held. It is done in spans: all sites that are in the first one's, then the rest.
 static uint32_t flip(const struct batch *b)
 {
@@ -283,11 +307,18 @@ static uint32_t flip(const struct batch *b)
     uint32_t done = 0;
 
     for (uint32_t i = 0; i < b->count; i++) {
-        if (!(s = due(b, i)) || !text_of(s->pc, &text))
+        if (!(s = due(b, i)))
+            continue;
+        if (rb_site_is_gate(s)) {
+            write_site(s, b->to);
+            done++;
+            continue;
+        }
+        if (!text_of(s->pc, &text))
             continue;
         const struct text span = span_of(&text, s->pc);
         if (!protect(&span, span.protection | PROT_WRITE)) {
-            rb_sites_on = false;
+            give_up();
             break;
         }
         for (uint32_t j = i; j < b->count; j++)
@@ -350,6 +381,10 @@ bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
     (void)me;
     if (!rb_site_can_sleep(s))
         return false;
+    if (rb_site_is_gate(s)) {
+        rb_sites_flip(&s, 1, RB_SITE_ASLEEP);
+        return rb_sites_on;
+    }
     if (s->state == RB_SITE_AWAKE) {
         rb_spin_lock(&lock);
         if (s->state == RB_SITE_AWAKE && queued < QUEUE) {
@@ -432,6 +467,11 @@ void rb_sites_counts(struct rb_site_counts *counts)
 {
     *counts = (struct rb_site_counts){.flips = flipped};
     for (uint32_t r = 1; r <= used; r++) {
+        if (rb_site_is_gate(&record[r])) {
+            counts->gates++;
+            counts->open += record[r].state == RB_SITE_AWAKE;
+            continue;
+        }
         counts->sites += record[r].state < RB_SITE_REFUSED;
         counts->awake += record[r].state <= RB_SITE_DROWSY;
         counts->refused += record[r].state == RB_SITE_REFUSED;

@@ -1,4 +1,5 @@
-// Call sites of hooks that can be switched off in the code: docs/sites.md.
+// Call sites of hooks that can be switched off in the code: docs/sites.md. And gates of functions with two bodies, which
+// are switched by a byte in the data: docs/bodies.md.
 #ifndef RB_RT_SITES_H
 #define RB_RT_SITES_H
 
@@ -7,9 +8,9 @@
 enum rb_site_state { RB_SITE_AWAKE, RB_SITE_DROWSY, RB_SITE_ASLEEP, RB_SITE_REFUSED, RB_SITE_DEAD };
 
 struct rb_site {
-    uintptr_t pc; // what the call returns to
+    uintptr_t pc; // what the call returns to; of a gate, its byte
     uint8_t state;
-    uint8_t bytes_back; // of the byte that is written, before pc
+    uint8_t bytes_back; // of the byte that is written, before pc; of a gate, 0
     uint8_t awake, asleep;
     // For the sampler that runs; written without care by whoever calls.
     uint16_t left;  // calls to take before it sleeps
@@ -37,6 +38,12 @@ RB_HIDDEN void rb_sites_reset_after_fork(void);
 // The site that returns to `pc`, found by a call from it just now; NULL if none can be had. Refused ones are
 // given as such. Inside the guard, like all of these.
 RB_HIDDEN struct rb_site *rb_site_at(struct rb_self *me, uintptr_t pc);
+// The same of a gate, by somebody who goes through it.
+RB_HIDDEN struct rb_site *rb_gate_at(uintptr_t gate);
+RB_INLINE bool rb_site_is_gate(const struct rb_site *s)
+{
+    return s->bytes_back == 0 && s->state < RB_SITE_REFUSED;
+}
 // Puts it to sleep, now or soon; false if it cannot sleep.
 RB_HIDDEN bool rb_site_sleep(struct rb_self *me, struct rb_site *s);
 RB_INLINE bool rb_site_can_sleep(const struct rb_site *s)
@@ -63,6 +70,7 @@ RB_HIDDEN void rb_sites_forget(uintptr_t from, uintptr_t to); // a library that 
 
 struct rb_site_counts {
     uint64_t sites, awake, refused, flips;
+    uint64_t gates, open;
 };
 RB_HIDDEN void rb_sites_counts(struct rb_site_counts *counts);
 RB_HIDDEN size_t rb_sites_bytes(void);

@@ -59,6 +59,8 @@ static bool collect(struct lines *l)
     add(l, "sites", "call sites that can sleep", sites.sites);
     add(l, "sites_awake", "of them awake at the end", sites.awake);
     add(l, "sites_refused", "call sites that cannot", sites.refused);
+    add(l, "gates", "functions with two bodies that were entered", sites.gates);
+    add(l, "gates_open", "of them where hooks are called at the end", sites.open);
     add(l, "flips", "times a site was put to sleep or woken", sites.flips);
     if (rb_process.by_cost) {
         struct rb_adaptive_summary a;

@@ -47,7 +47,13 @@
 #define RB_ALL_SIZES RB_OF_SIZE(1) RB_OF_SIZE(2) RB_OF_SIZE(4) RB_OF_SIZE(8) RB_OF_SIZE(16)
 RB_ALL_SIZES
 
-// The same, to be looked up by whoever finds a call of one in the code (watchpoints.c).
+// The same for our compiler plugin (arch_hooks_x86_64.S).
+#define RB_PRESERVING(n)                          \
+    RB_EXPORT void __railbird_read##n(void *a);   \
+    RB_EXPORT void __railbird_write##n(void *a);
+RB_PRESERVING(1) RB_PRESERVING(2) RB_PRESERVING(4) RB_PRESERVING(8) RB_PRESERVING(16)
+
+// All of them, to be looked up by whoever finds a call of one in the code (watchpoints.c).
 #undef RB_PLAIN
 #undef RB_VOLATILE
 #undef RB_WITH_PC
@@ -55,7 +61,11 @@ RB_ALL_SIZES
     {__tsan_##name, size, (how) == RB_HOW_READ || (both), (how) == RB_HOW_WRITE, aligned},
 #define RB_VOLATILE(name, size, how, aligned) RB_PLAIN(name, size, how, aligned, false)
 #define RB_WITH_PC(name, size, how)
-static const struct rb_hook hooks[] = {RB_ALL_SIZES};
+#undef RB_PRESERVING
+#define RB_PRESERVING(n)                             \
+    {__railbird_read##n, n, true, false, true}, {__railbird_write##n, n, false, true, true},
+static const struct rb_hook hooks[] = {RB_ALL_SIZES RB_PRESERVING(1) RB_PRESERVING(2) RB_PRESERVING(4)
+                                           RB_PRESERVING(8) RB_PRESERVING(16)};
 
 const struct rb_hook *rb_hook_at(uintptr_t address)
 {
@@ -111,26 +121,70 @@ static RB_NOINLINE void not_wanted(uintptr_t pc)
     rb_leave(me);
 }
 
-RB_HOOK RB_EXPORT void __tsan_func_entry(void *caller);
-RB_EXPORT void __tsan_func_entry(void *caller)
+RB_INLINE void enter_function(uintptr_t caller, uintptr_t pc)
 {
     if (RB_UNLIKELY(rb_functions_wanted)) {
-        rb_sampling_enter((uintptr_t)caller, RB_PC);
-        rb_record_function(RB_ENTER, RB_PC);
+        rb_sampling_enter(caller, pc);
+        rb_record_function(RB_ENTER, pc);
     } else if (--functions_skip < 0) {
-        not_wanted(RB_PC);
+        not_wanted(pc);
     }
 }
 
-RB_HOOK RB_EXPORT void __tsan_func_exit(void);
-RB_EXPORT void __tsan_func_exit(void)
+RB_INLINE void exit_function(uintptr_t pc)
 {
     if (RB_UNLIKELY(rb_functions_wanted)) {
         rb_sampling_exit();
         rb_record_function(RB_EXIT, 0);
     } else if (--functions_skip < 0) {
-        not_wanted(RB_PC);
+        not_wanted(pc);
     }
+}
+
+RB_HOOK RB_EXPORT void __tsan_func_entry(void *caller);
+RB_EXPORT void __tsan_func_entry(void *caller)
+{
+    enter_function((uintptr_t)caller, RB_PC);
+}
+
+RB_HOOK RB_EXPORT void __tsan_func_exit(void);
+RB_EXPORT void __tsan_func_exit(void)
+{
+    exit_function(RB_PC);
+}
+
+// What the hooks that preserve registers call when an access is not passed over: arch_hooks_x86_64.S.
+RB_HIDDEN void rb_hooked_access(uintptr_t address, uintptr_t sized, uintptr_t pc);
+void rb_hooked_access(uintptr_t address, uintptr_t sized, uintptr_t pc)
+{
+    rb_access_slow(address, sized / RB_SIZED(1, 0), sized & RB_SIZED_HOW, pc);
+}
+
+RB_HIDDEN void rb_hooked_read_range(uintptr_t address, uintptr_t size, uintptr_t pc);
+void rb_hooked_read_range(uintptr_t address, uintptr_t size, uintptr_t pc)
+{
+    rb_access_slow(address, size, RB_HOW_READ, pc);
+}
+
+RB_HIDDEN void rb_hooked_write_range(uintptr_t address, uintptr_t size, uintptr_t pc);
+void rb_hooked_write_range(uintptr_t address, uintptr_t size, uintptr_t pc)
+{
+    rb_access_slow(address, size, RB_HOW_WRITE, pc);
+}
+
+RB_HIDDEN void rb_hooked_entry(uintptr_t caller, uintptr_t nothing, uintptr_t pc);
+void rb_hooked_entry(uintptr_t caller, uintptr_t nothing, uintptr_t pc)
+{
+    (void)nothing;
+    enter_function(caller, pc);
+}
+
+RB_HIDDEN void rb_hooked_exit(uintptr_t nothing, uintptr_t nothing_either, uintptr_t pc);
+void rb_hooked_exit(uintptr_t nothing, uintptr_t nothing_either, uintptr_t pc)
+{
+    (void)nothing;
+    (void)nothing_either;
+    exit_function(pc);
 }
 
 RB_EXPORT void __tsan_ignore_thread_begin(void);

@@ -170,7 +170,7 @@ int twice(int *);
 int main(void) { int x = 21; return twice(&x) != 42; }
 C
 echo 'int twice(int *x) { return *x += *x; }' >twice.c
-hooks() { nm "$1" | grep -c " $2 __tsan_" || true; }
+hooks() { nm "$1" | grep -cE " $2 __(tsan|railbird)_" || true; }
 has() { grep -E -- "$1" >/dev/null; } # reads to the end, unlike grep -q, whose early end pipefail takes for a failure
 real() { # COMPILER C++COMPILER
   export RAILBIRD_CC=$1 RAILBIRD_CXX=$2
@@ -186,7 +186,7 @@ real() { # COMPILER C++COMPILER
       [ "$(nm "$program" | grep -c __railbird_runtime)" = 1 ] || fail "$1 $what, $program: not with our runtime"
       ! readelf -d "$program" | has 'NEEDED.*tsan' || fail "$1 $what, $program: with TSan's runtime"
       nm -D "$program" | has ' T __tsan_func_entry' || fail "$1 $what, $program: hooks not for libraries"
-      objdump -d "$program" | sed -nE "/<(copy|main)[.a-z0-9]*>:/,/^$/p" | has 'call.*__tsan_func_entry' || fail "$1 $what: $program not instrumented"
+      objdump -d "$program" | sed -nE "/<(copy|main)[.a-z0-9]*>:/,/^$/p" | has 'call.*__(tsan|railbird)_func_entry' || fail "$1 $what: $program not instrumented"
       expect "$1 $what, $program" "$("./$program")" yes
     done
   done
@@ -201,7 +201,7 @@ real() { # COMPILER C++COMPILER
   command=(cc)
   # a library with hooks, demanding the impossible; an executable that uses it
   run 0 -g -shared -fPIC -Wl,-z,defs -Wl,--no-undefined twice.c -o libtwice.so
-  [ "$(nm -D libtwice.so | grep -c 'U __tsan_')" -gt 0 ] || fail "$1: no hooks in the library"
+  [ "$(nm -D libtwice.so | grep -cE 'U __(tsan|railbird)_')" -gt 0 ] || fail "$1: no hooks in the library"
   ! nm -D libtwice.so | has '__railbird_runtime' || fail "$1: the runtime is in the library"
   run 0 user.c -o user -L. -ltwice -Wl,-rpath,"$work"
   ./user || fail "$1: a program with an instrumented library: $?"

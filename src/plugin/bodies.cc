@@ -1,0 +1,408 @@
+// A plugin for gcc: two bodies for each function, one with the hooks of -fsanitize=thread and one without, and hooks that leave
+// the registers alone. docs/bodies.md has the design; `railbird cc` hands this to gcc where it was built for that gcc.
+//
+//     entry:  if (gate) { hooks, and everything as gcc made it } else { the same without hooks }
+//
+// The gate is a byte of the function's own, 1 at first, in the section rb_gates. The body with hooks tells the runtime of
+// each pass (__railbird_gate), and the runtime writes the byte when it has seen enough. Loops that call something or have loops inside
+// choose again at their heads, so a thread that never leaves a function changes over too; innermost loops that call
+// nothing are left whole, for the vectorizer.
+//
+// What must stay true:
+//  - Synchronisation is in both bodies: hooks of atomics are never taken out. What the body without hooks leaves out are accesses, and
+//    an access that is not seen hides a race and invents none.
+//  - Hooks in code that gcc believes to run seldom stay in both bodies: a branch that is taken for the first time when its
+//    function has long been quiet is what races hide in.
+//  - A hook is called by a name of ours (__railbird_read8, not __tsan_read8): it preserves all registers but r10 and r11, which
+//    a stub of the linker may use, and gcc relies on it. TSan's own hooks do not, so such objects must not meet them.
+//
+// This file is C++ because gcc's headers are.
+#include "gcc-plugin.h"
+
+#include "plugin-version.h"
+
+#include "backend.h"
+#include "tree.h"
+#include "gimple.h"
+#include "rtl.h"
+#include "tree-pass.h"
+#include "context.h"
+#include "ssa.h"
+#include "cgraph.h"
+#include "stringpool.h"
+#include "attribs.h"
+#include "fold-const.h"
+#include "varasm.h"
+#include "predict.h"
+#include "cfgloop.h"
+#include "cfghooks.h"
+#include "gimple-iterator.h"
+#include "tree-cfg.h"
+#include "tree-into-ssa.h"
+#include "gimplify.h"
+#include "target.h"
+#include "regs.h"
+#include "function-abi.h"
+
+int plugin_is_GPL_compatible; // gcc asks for this name; the plugin is loaded by gcc and part of nothing else
+
+static const unsigned FEW_HOOKS = 4; // with fewer a second body costs what it saves
+static const int SELDOM = 8;         // code that runs less often than one in so many calls of its function keeps its hooks
+
+// ---- hooks: their names and what they preserve ----------------------------------------------------------
+
+static const char hook_mark[] = "railbird hook";
+static const unsigned HOOK_ABI = 3; // of gcc's eight numbers for calling conventions x86 uses 0 and 1
+static predefined_function_abi hook_abi;
+static const predefined_function_abi &(*next_fntype_abi)(const_tree);
+static bool (*next_part_clobbered)(unsigned, unsigned, machine_mode);
+static bool (*next_sibcall_ok)(tree, tree);
+
+static bool is_marked(const_tree type)
+{
+    return lookup_attribute(hook_mark, TYPE_ATTRIBUTES(type)) != NULL_TREE;
+}
+
+static const predefined_function_abi &fntype_abi_with_hooks(const_tree type)
+{
+    if (!is_marked(type))
+        return next_fntype_abi ? next_fntype_abi(type) : default_function_abi;
+    if (!hook_abi.initialized_p()) {
+        HARD_REG_SET lost = default_function_abi.full_reg_clobbers();
+        for (unsigned r = 0; r < FIRST_PSEUDO_REGISTER; r++)
+            if ((GENERAL_REGNO_P(r) && r != R10_REG && r != R11_REG) || LEGACY_SSE_REGNO_P(r) || REX_SSE_REGNO_P(r))
+                CLEAR_HARD_REG_BIT(lost, r);
+        hook_abi.initialize(HOOK_ABI, lost);
+    }
+    return hook_abi;
+}
+
+// Of vector registers the lower half is preserved.
+static bool part_clobbered_with_hooks(unsigned abi, unsigned r, machine_mode mode)
+{
+    if (abi != HOOK_ABI)
+        return next_part_clobbered(abi, r, mode);
+    return SSE_REGNO_P(r) && maybe_gt(GET_MODE_SIZE(mode), 16);
+}
+
+// A hook that is reached by a jump cannot be told from its caller's caller, and never sleeps.
+static bool sibcall_ok_without_hooks(tree function, tree call)
+{
+    return !(function && is_marked(TREE_TYPE(function))) && next_sibcall_ok(function, call);
+}
+
+static tree type_with(tree type, const char *attribute, tree value)
+{
+    type = build_distinct_type_copy(type);
+    TYPE_ATTRIBUTES(type) = tree_cons(get_identifier(attribute), value, TYPE_ATTRIBUTES(type));
+    return type;
+}
+
+static void mark(tree function, const char *name)
+{
+    TREE_TYPE(function) = type_with(TREE_TYPE(function), hook_mark, NULL_TREE);
+    set_user_assembler_name(function, name);
+}
+
+static bool is_hook_number(int builtin)
+{
+    return builtin >= BUILT_IN_TSAN_FUNC_ENTRY && builtin <= BUILT_IN_TSAN_WRITE_RANGE;
+}
+
+// Not those of volatile accesses (--param=tsan-distinguish-volatile=1): programs bring their own and want every call.
+static bool is_hook(const gimple *s)
+{
+    const tree function = is_gimple_call(s) ? gimple_call_fndecl(s) : NULL_TREE;
+
+    return function && fndecl_built_in_p(function, BUILT_IN_NORMAL) && is_hook_number(DECL_FUNCTION_CODE(function));
+}
+
+static tree gate_hook, memory_calls[3];
+
+// What gcc knows of the builtins stays true of the functions, and must: it has long decided by it which locals nobody
+// else can reach. In gcc's words: returns the first argument, touches nothing but what the first (written) and
+// second (read) point to, for as many bytes as the third says.
+static const struct {
+    built_in_function builtin;
+    const char *name, *touches;
+} memory[3] = {
+    {BUILT_IN_MEMCPY, "memcpy", "1cO313"},
+    {BUILT_IN_MEMMOVE, "memmove", "1cO313"},
+    {BUILT_IN_MEMSET, "memset", "1cO3"},
+};
+
+// What gcc's collector of garbage would not find.
+static const ggc_root_tab roots[] = {
+    {&gate_hook, 1, sizeof(gate_hook), &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
+    {memory_calls, 3, sizeof(memory_calls[0]), &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
+    LAST_GGC_ROOT_TAB,
+};
+
+static void begin_unit(void *, void *)
+{
+    static bool done;
+
+    if (done || !(flag_sanitize & SANITIZE_THREAD) || !TARGET_64BIT)
+        return;
+    for (int b = BUILT_IN_TSAN_FUNC_ENTRY; is_hook_number(b); b++) {
+        tree function = builtin_decl_implicit((built_in_function)b);
+        if (!function) // the front end declares them when it is asked for the sanitizer
+            return;
+        const char *name = IDENTIFIER_POINTER(DECL_NAME(function)); // __builtin___tsan_read8
+        mark(function, concat("__railbird_", strstr(name, "__tsan_") + strlen("__tsan_"), NULL));
+    }
+    gate_hook = build_fn_decl("__railbird_gate", build_function_type_list(void_type_node, ptr_type_node, NULL_TREE));
+    TREE_NOTHROW(gate_hook) = 1;
+    DECL_ATTRIBUTES(gate_hook) = tree_cons(get_identifier("leaf"), NULL_TREE, NULL_TREE);
+    mark(gate_hook, "__railbird_gate");
+    for (int i = 0; i < 3; i++) {
+        const tree touches = build_string(strlen(memory[i].touches), memory[i].touches);
+        memory_calls[i] = build_fn_decl(memory[i].name, type_with(TREE_TYPE(builtin_decl_implicit(memory[i].builtin)), "fn spec",
+                                                                  build_tree_list(NULL_TREE, touches)));
+        TREE_NOTHROW(memory_calls[i]) = 1;
+    }
+    done = true;
+}
+
+// ---- copies of memory -----------------------------------------------------------------------------------
+
+// gcc expands small copies after it has instrumented, so they would go unseen; calls are seen.
+static void show_memory_call(gimple *s)
+{
+    const tree function = is_gimple_call(s) ? gimple_call_fndecl(s) : NULL_TREE;
+
+    if (!function || !fndecl_built_in_p(function, BUILT_IN_NORMAL))
+        return;
+    for (int i = 0; i < 3; i++)
+        if (DECL_FUNCTION_CODE(function) == memory[i].builtin) {
+            gimple_call_set_fndecl(as_a<gcall *>(s), memory_calls[i]);
+            gimple_call_set_fntype(as_a<gcall *>(s), TREE_TYPE(memory_calls[i]));
+            update_stmt(s);
+        }
+}
+
+static void show_memory_calls(function *fun)
+{
+    basic_block bb;
+
+    FOR_EACH_BB_FN (bb, fun)
+        for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i))
+            show_memory_call(gsi_stmt(i));
+}
+
+// ---- can there be two bodies? ---------------------------------------------------------------------------
+
+struct contents {
+    unsigned hooks;
+    bool calls; // of anything else
+};
+
+static void add_contents(basic_block bb, contents *c)
+{
+    for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i)) {
+        const gimple *s = gsi_stmt(i);
+        if (is_hook(s))
+            c->hooks++;
+        else if (is_gimple_call(s) && !gimple_call_internal_p(s))
+            c->calls = true;
+    }
+}
+
+// Inline assembly may define a name, which can be there once: "name:", but not "1:".
+static bool defines_a_name(const gasm *s)
+{
+    const char *text = gimple_asm_string(s);
+
+    for (const char *colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':')) {
+        const char *from = colon;
+        while (from > text && (ISALNUM(from[-1]) || from[-1] == '_' || from[-1] == '.' || from[-1] == '$'))
+            from--;
+        if (from < colon && !ISDIGIT(*from))
+            return true;
+    }
+    return strstr(text, ".set") || strstr(text, ".equ");
+}
+
+static bool can_have_two(function *fun)
+{
+    basic_block bb;
+    edge e;
+    edge_iterator ei;
+    contents all = {};
+
+    if (fun->calls_setjmp || fun->has_nonlocal_label || fun->has_forced_label_in_static || !current_loops ||
+        optimize_function_for_size_p(fun))
+        return false;
+    FOR_EACH_BB_FN (bb, fun) {
+        add_contents(bb, &all);
+        FOR_EACH_EDGE (e, ei, bb->succs)
+            if (e->flags & EDGE_ABNORMAL) // computed goto
+                return false;
+        for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i)) {
+            const gasm *assembly = dyn_cast<gasm *>(gsi_stmt(i));
+            if (assembly && (gimple_asm_nlabels(assembly) || defines_a_name(assembly)))
+                return false;
+            const glabel *label = dyn_cast<glabel *>(gsi_stmt(i));
+            if (label && (FORCED_LABEL(gimple_label_label(label)) || DECL_NONLOCAL(gimple_label_label(label))))
+                return false;
+        }
+    }
+    return all.hooks >= FEW_HOOKS;
+}
+
+// Loops at whose heads the body is chosen anew. Others would lose more by it than they could gain.
+static void find_heads(function *fun, vec<basic_block> *heads)
+{
+    for (auto loop : loops_list(fun, 0)) {
+        contents inside = {};
+        if (!loop_outer(loop))
+            continue;
+        basic_block *body = get_loop_body(loop);
+        for (unsigned i = 0; i < loop->num_nodes; i++)
+            add_contents(body[i], &inside);
+        free(body);
+        if (inside.hooks && (inside.calls || loop->inner))
+            heads->safe_push(loop->header);
+    }
+}
+
+// ---- making them ----------------------------------------------------------------------------------------
+
+static tree make_gate(void)
+{
+    tree gate = build_decl(DECL_SOURCE_LOCATION(current_function_decl), VAR_DECL, create_tmp_var_name("railbird_gate"),
+                           unsigned_char_type_node);
+
+    TREE_STATIC(gate) = TREE_USED(gate) = TREE_ADDRESSABLE(gate) = DECL_ARTIFICIAL(gate) = DECL_IGNORED_P(gate) = 1;
+    DECL_INITIAL(gate) = build_one_cst(unsigned_char_type_node);
+    set_decl_section_name(gate, "rb_gates");
+    varpool_node::add(gate);
+    return gate;
+}
+
+// At the end of `from`, whose one way on leads to the body with hooks: there if the gate is open, else to `quiet`.
+static void choose(basic_block from, basic_block quiet, tree gate)
+{
+    gimple_stmt_iterator at = gsi_last_bb(from);
+    tree open = make_ssa_name(unsigned_char_type_node);
+    edge with = single_succ_edge(from);
+
+    gsi_insert_after(&at, gimple_build_assign(open, gate), GSI_CONTINUE_LINKING);
+    gsi_insert_after(&at, gimple_build_cond(NE_EXPR, open, build_zero_cst(unsigned_char_type_node), NULL_TREE, NULL_TREE),
+                     GSI_CONTINUE_LINKING);
+    with->flags = (with->flags & ~EDGE_FALLTHRU) | EDGE_TRUE_VALUE;
+    with->probability = profile_probability::very_unlikely();
+    edge without = make_edge(from, quiet, EDGE_FALSE_VALUE);
+    without->probability = with->probability.invert();
+
+    basic_block told = split_edge(with);
+    gimple_stmt_iterator first = gsi_start_bb(told);
+    gsi_insert_before(&first, gimple_build_call(gate_hook, 1, build_fold_addr_expr(gate)), GSI_NEW_STMT);
+}
+
+static bool is_seldom(basic_block bb, function *fun)
+{
+    const profile_count calls = ENTRY_BLOCK_PTR_FOR_FN(fun)->count;
+
+    return bb->count.initialized_p() && calls.initialized_p() && bb->count.apply_scale(SELDOM, 1) < calls;
+}
+
+static bool is_function_hook(const gimple *s)
+{
+    return is_hook(s) && DECL_FUNCTION_CODE(gimple_call_fndecl(s)) <= BUILT_IN_TSAN_FUNC_EXIT;
+}
+
+static void take_out(basic_block bb, bool (*wanted)(const gimple *))
+{
+    for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i);) {
+        gimple *s = gsi_stmt(i);
+        if (!wanted(s)) {
+            gsi_next(&i);
+            continue;
+        }
+        unlink_stmt_vdef(s);
+        gsi_remove(&i, true);
+        release_defs(s);
+    }
+}
+
+// Heads of loops belong to both bodies: all ways into the loop, and round it, lead there, where the body is chosen. So the two have
+// the same shape as one had, and gcc's renaming (TODO_update_ssa) joins what each of them has made of a variable.
+static unsigned make_two(function *fun)
+{
+    auto_vec<basic_block> heads, from, to;
+    auto_bb_flag is_head(fun);
+    basic_block bb;
+
+    find_heads(fun, &heads);
+    for (auto head : heads) {
+        split_block_after_labels(head);
+        head->flags |= is_head;
+    }
+    heads.safe_push(split_edge(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun))));
+    heads.last()->flags |= is_head;
+    FOR_EACH_BB_FN (bb, fun)
+        if (!(bb->flags & is_head))
+            from.safe_push(bb);
+    if (can_copy_bbs_p(from.address(), from.length())) {
+        const tree gate = make_gate();
+        free_dominance_info(CDI_DOMINATORS);
+        free_dominance_info(CDI_POST_DOMINATORS);
+        loop_optimizer_finalize(); // found anew below: there are twice as many
+        initialize_original_copy_tables();
+        to.safe_grow(from.length());
+        copy_bbs(from.address(), from.length(), to.address(), NULL, 0, NULL, NULL, EXIT_BLOCK_PTR_FOR_FN(fun)->prev_bb, false);
+        add_phi_args_after_copy(to.address(), to.length(), NULL);
+        for (auto quiet : to) // entries and exits are told in pairs or not at all
+            take_out(quiet, is_seldom(quiet, fun) ? is_function_hook : is_hook);
+        for (auto with : from) {
+            with->count = with->count.apply_scale(1, 2000); // very unlikely
+            for (gimple_stmt_iterator i = gsi_start_bb(with); !gsi_end_p(i); gsi_next(&i))
+                show_memory_call(gsi_stmt(i));
+        }
+        for (auto head : heads)
+            choose(head, get_bb_copy(single_succ(head)), gate);
+        free_original_copy_tables();
+        loop_optimizer_init(AVOID_CFG_MODIFICATIONS);
+    }
+    for (auto head : heads)
+        head->flags &= ~is_head;
+    return TODO_update_ssa | TODO_cleanup_cfg;
+}
+
+static const pass_data bodies_data = {GIMPLE_PASS, "railbird", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
+
+struct bodies_pass : gimple_opt_pass {
+    explicit bodies_pass(gcc::context *c, bool two) : gimple_opt_pass(bodies_data, c), two_(two) {}
+    bool gate(function *) override { return gate_hook != NULL_TREE; }
+    unsigned execute(function *fun) override
+    {
+        if (two_ && can_have_two(fun))
+            return make_two(fun);
+        show_memory_calls(fun);
+        return 0;
+    }
+    bool two_;
+};
+
+// ---- gcc asks -------------------------------------------------------------------------------------------
+
+// Built for another gcc: it does without us, and its code is as always. `railbird cc` does not let it come to that.
+int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *version)
+{
+    if (!plugin_default_version_check(version, &gcc_version))
+        return 0;
+    next_fntype_abi = targetm.calls.fntype_abi;
+    next_part_clobbered = targetm.hard_regno_call_part_clobbered;
+    next_sibcall_ok = targetm.function_ok_for_sibcall;
+    targetm.calls.fntype_abi = fntype_abi_with_hooks;
+    targetm.hard_regno_call_part_clobbered = part_clobbered_with_hooks;
+    targetm.function_ok_for_sibcall = sibcall_ok_without_hooks;
+    register_pass_info after = {new bodies_pass(g, true), "tsan", 1, PASS_POS_INSERT_AFTER};
+    register_pass_info after0 = {new bodies_pass(g, false), "tsan0", 1, PASS_POS_INSERT_AFTER};
+    register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &after);
+    register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &after0);
+    register_callback(info->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *>(roots));
+    register_callback(info->base_name, PLUGIN_ALL_PASSES_START, begin_unit, NULL);
+    return 0;
+}

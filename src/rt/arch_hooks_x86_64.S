@@ -1,0 +1,131 @@
+// The hooks that our compiler plugin calls (src/plugin): the same as __tsan_*, and every register but r10 and r11 is as it
+// was afterwards, of vector registers the lower half. So code around a call keeps its values where they are.
+//
+// What is passed over is done here in three instructions; the rest goes through rb_preserving, which keeps the registers
+// on the stack and calls a function in C with what the hook announces and the address it returns to. rb_preserving has a frame like any
+// other, so stacks are walked through it.
+#include "rt/how.h"
+
+	.text
+	.type	rb_preserving, @function
+// r11: the function; r10: the second argument. The first is the hook's first, the third is the address that the hook returns to.
+rb_preserving:
+	.cfi_startproc
+	pushq	%rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbp, -16
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	pushq	%rax
+	pushq	%rcx
+	pushq	%rdx
+	pushq	%rsi
+	pushq	%rdi
+	pushq	%r8
+	pushq	%r9
+	subq	$256, %rsp
+	andq	$-16, %rsp
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	movaps	%xmm\n, 16*\n(%rsp)
+	.endr
+	movq	%r10, %rsi
+	movq	8(%rbp), %rdx
+	cld
+	call	*%r11
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	movaps	16*\n(%rsp), %xmm\n
+	.endr
+	leaq	-56(%rbp), %rsp
+	popq	%r9
+	popq	%r8
+	popq	%rdi
+	popq	%rsi
+	popq	%rdx
+	popq	%rcx
+	popq	%rax
+	popq	%rbp
+	.cfi_def_cfa %rsp, 8
+	ret
+	.cfi_endproc
+	.size	rb_preserving, . - rb_preserving
+
+	.macro	begin name
+	.globl	__railbird_\name
+	.type	__railbird_\name, @function
+__railbird_\name:
+	.cfi_startproc
+	endbr64
+	.endm
+
+	.macro	end name
+	.cfi_endproc
+	.size	__railbird_\name, . - __railbird_\name
+	.endm
+
+// Returns if the access is passed over.
+	.macro	pass
+	movq	rb_skip@gottpoff(%rip), %r11
+	subq	$1, %fs:(%r11)
+	js	1f
+	ret
+1:
+	.endm
+
+	.macro	leave_to function
+	leaq	\function(%rip), %r11
+	jmp	rb_preserving
+	.endm
+
+// The size and what is done with it are one argument: rt/how.h.
+	.macro	access name, size, how
+	begin	\name
+	pass
+	movl	$RB_SIZED(\size, \how), %r10d
+	leave_to rb_hooked_access
+	end	\name
+	.endm
+
+	.section rb_hooks, "ax", @progbits
+	.irp	size, 1, 2, 4, 8, 16
+	access	read\size, \size, RB_HOW_READ
+	access	write\size, \size, RB_HOW_WRITE
+	.endr
+
+	.macro	range name, function
+	begin	\name
+	pass
+	movq	%rsi, %r10
+	leave_to \function
+	end	\name
+	.endm
+	range	read_range, rb_hooked_read_range
+	range	write_range, rb_hooked_write_range
+
+// The pointer that is there already is written anew all the time, which is no access worth a race.
+	begin	vptr_update
+	cmpq	%rsi, (%rdi)
+	je	2f
+	pass
+	movl	$RB_SIZED(8, RB_HOW_WRITE), %r10d
+	leave_to rb_hooked_access
+2:	ret
+	end	vptr_update
+
+	begin	func_entry
+	leave_to rb_hooked_entry
+	end	func_entry
+
+	begin	func_exit
+	leave_to rb_hooked_exit
+	end	func_exit
+
+// No site: it is not the call that sleeps, but the gate that is closed.
+	.text
+	begin	gate
+	cmpb	$0, rb_gates_on(%rip)
+	je	2f
+	leave_to rb_sampling_gate
+2:	ret
+	end	gate
+
+	.section .note.GNU-stack, "", @progbits

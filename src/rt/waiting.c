@@ -1,0 +1,85 @@
+#include "rt/waiting.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rt/init.h"
+#include "rt/record.h"
+
+#define SWITCH_NS   20000u // at most, of a thread that waits and is woken, because another was detained
+#define BASE_NS     2e7    // of the program itself, at rest: enough to know how often its threads wait
+#define BASE_AGE_NS 5e9    // after so much it may have changed
+
+static void keep_pace(struct rb_waiting_pace *p, double ns, double switches)
+{
+    p->ns += ns;
+    p->switches += switches;
+    if (p->ns < 1e9)
+        return;
+    p->ns /= 2;
+    p->switches /= 2;
+}
+
+// What one costs: no more than all that the kernel has done for the program, by the number of switches.
+static double switch_ns(const struct rusage *used)
+{
+    const double kernel = (double)used->ru_stime.tv_sec * 1e9 + (double)used->ru_stime.tv_usec * 1e3;
+    const double each = kernel / ((double)used->ru_nvcsw + (double)used->ru_nivcsw + 1);
+
+    return each < SWITCH_NS ? each : SWITCH_NS;
+}
+
+// Switches beyond what is usual at rest are charged.
+static double beyond_usual(struct rb_waiting *w, double turn_ns, double own_ns, uint64_t episodes)
+{
+    struct rusage used;
+
+    syscall(SYS_getrusage, RUSAGE_SELF, &used);
+    const uint64_t switches = (uint64_t)used.ru_nvcsw + (uint64_t)used.ru_nivcsw;
+    const double lately = (double)(switches - w->switches) - 1; // the ticker's own
+    const bool before = w->before;
+    w->before = w->follows || w->episodes != episodes;
+    w->switches = switches;
+    rb_waiting_change(w, episodes, !rb_resting());
+    if (!before && !w->before) {
+        keep_pace(&w->at_rest, turn_ns, lately);
+        w->since_ns = own_ns;
+        return 0;
+    }
+    keep_pace(&w->followed, turn_ns, lately);
+    if (w->at_rest.ns < BASE_NS)
+        return 0;
+    const double usual = w->at_rest.switches / w->at_rest.ns;
+    w->more += lately - usual * turn_ns;
+    if (w->more < -usual * 1e8) // what chance saved is soon forgotten
+        w->more = -usual * 1e8;
+    if (w->more < 0)
+        return 0;
+    const double ns = w->more * switch_ns(&used);
+    w->more = 0;
+    return ns < turn_ns / 2 ? ns : turn_ns / 2;
+}
+
+// Does waiting matter, and is it not known how much of it is the program's own?
+static bool is_usual_unknown(const struct rb_waiting *w, double own_ns)
+{
+    const struct rb_waiting_pace *p = &w->followed;
+
+    return (w->at_rest.ns < BASE_NS || own_ns - w->since_ns > BASE_AGE_NS) && p->ns > BASE_NS &&
+           p->switches * SWITCH_NS > p->ns * (double)rb_options.budget * 1e-6 / 2 && !rb_recording;
+}
+
+double rb_waiting_turn(struct rb_waiting *w, double turn_ns, double own_ns, uint64_t episodes)
+{
+    const double ns = beyond_usual(w, turn_ns, own_ns, episodes);
+
+    __atomic_store_n(&w->unknown, is_usual_unknown(w, own_ns), __ATOMIC_RELAXED);
+    return ns;
+}
+
+void rb_waiting_change(struct rb_waiting *w, uint64_t episodes, bool follows)
+{
+    w->episodes = episodes;
+    w->follows = follows;
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Functions with two bodies (docs/bodies.md): what programs compute does not depend on their gates, hooks leave registers alone, gates are
+# closed by the samplers that may and by no other, and a race is found whichever body it is in.
+set -euo pipefail
+# shellcheck source=lib.sh
+source "$RB_TEST_DATA/cli/lib.sh"
+here=$RB_TEST_DATA/bodies
+[ -e "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" ] || finish "two bodies, without a runtime (as sanitizers build it)"
+[ -e "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" ] || exit 0
+if ! ls "$(dirname "$RAILBIRD")"/../lib/railbird/gcc-"$(gcc -dumpfullversion)"/bodies.so >/dev/null 2>&1; then
+  fail "no plugin for this gcc: gcc-$(gcc -dumpversion)-plugin-dev has the headers that it is built with"
+  finish "two bodies"
+fi
+export RAILBIRD_CC=gcc RAILBIRD_CXX=g++
+has() { grep -E -- "$1" >/dev/null; } # reads to the end
+
+# The same results whatever the gates do, every access taken or none.
+for level in -O1 -O2 -O3 '-O2 -mavx2'; do
+  # shellcheck disable=SC2086 # several options
+  {
+    gcc $level -Wall -Werror "$here/compute.c" -o plain -lpthread
+    "$RAILBIRD" cc $level -Wall -Werror "$here/compute.c" -o compute
+    g++ $level -Wall -Werror "$here/exceptions.cc" -o plain++ -lpthread
+    "$RAILBIRD" c++ $level -Wall -Werror "$here/exceptions.cc" -o exceptions
+  }
+  [[ $level != *avx2* ]] || grep -q avx2 /proc/cpuinfo || continue
+  expected=$(./plain 100 2>/dev/null) expected_cc=$(./plain++ 2>/dev/null)
+  for sampler in all random:0.1 static:0.1; do
+    expect "compute $level, $sampler" "$(RAILBIRD_OPTIONS=sampler=$sampler ./compute 100 2>err)" "$expected"
+    [ "$(sed -n 's/ gates$//p' err)" -ge 6 ] || fail "compute $level: no gates: $(cat err)"
+    expect "exceptions $level, $sampler" "$(RAILBIRD_OPTIONS=sampler=$sampler ./exceptions 2>err)" "$expected_cc"
+    [ "$(sed -n 's/ gates$//p' err)" -ge 2 ] || fail "exceptions $level: no gates: $(cat err)"
+  done
+done
+
+# Hooks.
+gcc -O2 -Wall -Werror -c "$here/registers.c"
+"$RAILBIRD" cc registers.o -o registers
+for sampler in all none adaptive; do
+  expect "registers, $sampler" "$(RAILBIRD_OPTIONS=sampler=$sampler ./registers)" '8000 calls, 0 wrong'
+done
+
+# Who closes gates. A loop over a shared table that a function does a million times.
+cat >hot.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+static long table[256];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) static long turn(long *t, long i) { t[i % 256] += t[(i + 1) % 256] + 1; t[(i + 7) % 256] ^= i; return t[i % 250]; }
+static void *work(void *number)
+{
+    long own[256] = {(long)number}, sum = 0;
+    for (long i = 0; i < 1000000; i++)
+        sum += turn(own, i);
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 256; i++)
+        table[i] += own[i];
+    pthread_mutex_unlock(&lock);
+    return (void *)sum;
+}
+int main(void)
+{
+    pthread_t t[2];
+    for (long i = 0; i < 2; i++)
+        pthread_create(&t[i], NULL, work, (void *)i);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    printf("%ld\n", table[3]);
+}
+END
+gcc -O2 hot.c -o plain -lpthread
+"$RAILBIRD" cc -O2 hot.c -o hot
+expected=$(./plain)
+stat() { sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" stats; }
+for sampler in none adaptive all literace random:0.01; do
+  rm -f stats
+  expect "hot, $sampler" "$(RAILBIRD_OPTIONS="sampler=$sampler stats=json:stats" ./hot)" "$expected"
+  case $sampler in
+  none) [ "$(stat gates)" -ge 2 ] && [ "$(stat gates_open)" -eq 0 ] || fail "none: $(stat gates) gates, $(stat gates_open) open" ;;
+  adaptive) [ "$(stat gates)" -ge 2 ] && [ "$(stat accesses)" -lt 2000000 ] || fail "adaptive: $(stat gates) gates, $(stat accesses) accesses seen" ;;
+  *) [ "$(stat gates)" -eq 0 ] || fail "$sampler: gates are used" ;;
+  esac
+  [ "$sampler" != all ] || [ "$(stat accesses)" -ge 10000000 ] || fail "all: $(stat accesses) accesses seen"
+done
+
+# Without the plugin: no gates, TSan's names, and the two go together in one program.
+RAILBIRD_BODIES=one "$RAILBIRD" cc -O2 -c hot.c -o one.o
+nm one.o | has 'U __tsan_read8' || fail "RAILBIRD_BODIES=one: other hooks"
+! nm one.o | has __railbird || fail "RAILBIRD_BODIES=one: hooks of the plugin"
+"$RAILBIRD" cc -O2 -flto -c hot.c -o lto.o
+"$RAILBIRD" cc -O2 -flto lto.o -o lto
+expect "-flto" "$(./lto)" "$expected"
+"$RAILBIRD" cc -O2 -m64 -shared -fPIC "$here/compute.c" -Dmain=other_main -o libcompute.so
+"$RAILBIRD" cc one.o -L. -Wl,-rpath,. -Wl,--no-as-needed -lcompute -o mixed
+expect "mixed" "$(./mixed)" "$expected"
+"$RAILBIRD" cc -O2 -static hot.c -o static
+expect "static" "$(./static)" "$expected"
+finish "two bodies"
