@@ -59,6 +59,7 @@ PROGRAMS = [  # the whole load: one to three seconds of CPU time, plain
     Program("pigz", "pigz", "tool", "pigz", "-n -p4 -b64 -k -c in".split(), "-n -p4 -b64 -k -c in".split(), (64, 2)),
     Program("zstd", "zstd", "tool", "programs/zstd", "-q -f -T4 -7 -B512KiB -c in".split(), "-q -f -T4 -7 -B512KiB -c in".split(), (64, 2)),
     Program("lbzip2", "lbzip2", "tool", "src/lbzip2", "-n4 -9 -k -c in".split(), "-n4 -9 -k -c in".split(), (16, 1)),
+    Program("xz", "xz", "tool", "src/xz/xz", "-T4 -2 --block-size=1MiB -k -c in".split(), "-T4 -2 --block-size=256KiB -k -c in".split(), (8, 1)),
     Program("memcached", "memcached", "server", "memcached", (memcached, 100000), (memcached, 2000)),
     Program("redis", "redis", "server", "src/redis-server", (redis, 60000), (redis, 2000)),
     Program("sqlite", "sqlite", "tool", "online", ["db", "50000"], ["db", "500"]),

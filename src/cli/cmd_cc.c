@@ -2,14 +2,15 @@
 //
 // The compilers insert the hooks at -fsanitize=thread; the same word makes their drivers link libtsan. So it
 // may reach the part that compiles and must not reach the part that links, also when one command does both:
-//   gcc    the driver learns nothing of it: a specs file hands it to cc1, cc1plus and lto1 (whose work at link
+//   gcc    the driver learns nothing of it: a specs file hands it to cc1, cc1plus and lto1 (whose work at
+//   link
 //          time -flto asks for, so every link has it);
 //   clang  -fno-sanitize-link-runtime (since clang 10), or -Xclang where another sanitizer's runtime is
 //          wanted, which that option would leave out as well.
 // Commands that only compile get the plain option, which ccache and distcc know.
 //
-// A gcc that our plugin was built for (docs/bodies.md) gets that, and needs nothing else; not with -flto, where code
-// is made by a process that has no plugins.
+// A gcc that our plugin was built for (docs/bodies.md) gets that, and needs nothing else; not with -flto,
+// where code is made by a process that has no plugins.
 //
 // Ours comes first, so what the user says later wins: -fno-sanitize=thread switches all of it off. Everything
 // goes through exec: messages, statuses and signals are the compiler's own.
@@ -45,10 +46,10 @@ static const char help_text[] =
 // gcc expands small memcpy and memset after it has instrumented, so they would go unseen; calls are seen.
 static const char *const gcc_calls[] = {"-fno-builtin-memcpy", "-fno-builtin-memset", "-fno-builtin-memmove"};
 
-// For code asleep, where there is no plugin. The one call that is last in an instrumented function is that of __tsan_func_exit: as a jump
-// it could not be told from its callers' calls, and never slept. Around calls values are kept in the registers
-// that calls preserve; rbp is a bad one of them, since as a base it needs a displacement, and sums of three
-// are slow: a hot loop over arrays takes 6 to 15 % longer with it.
+// For code asleep, where there is no plugin. The one call that is last in an instrumented function is that of
+// __tsan_func_exit: as a jump it could not be told from its callers' calls, and never slept. Around calls
+// values are kept in the registers that calls preserve; rbp is a bad one of them, since as a base it needs a
+// displacement, and sums of three are slow: a hot loop over arrays takes 6 to 15 % longer with it.
 static const char *const for_sleep[] = {"-fno-optimize-sibling-calls", "-fno-omit-frame-pointer"};
 
 static void add_all(struct cli_words *out, const char *const *words, size_t count)

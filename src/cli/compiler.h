@@ -17,7 +17,8 @@ int cc_compiler_find(const char *command, bool cxx, struct cc_compiler *c);
 // compiler is asked. What does not answer is taken for gcc.
 enum cc_family cc_compiler_family(const struct cc_compiler *c);
 
-// Our plugin for this gcc, or NULL: it is for the very release it was built with. RAILBIRD_BODIES=one does without.
+// Our plugin for this gcc, or NULL: it is for the very release it was built with. RAILBIRD_BODIES=one does
+// without.
 const char *cc_compiler_plugin(const struct cc_compiler *c);
 
 // Where the command is that a shell would run, without links on the way, or NULL.

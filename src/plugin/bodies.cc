@@ -1,26 +1,36 @@
-// A plugin for gcc: two bodies for each function, one with the hooks of -fsanitize=thread and one without, and hooks that leave
-// the registers alone. docs/bodies.md has the design; `railbird cc` hands this to gcc where it was built for that gcc.
+// A plugin for gcc: two bodies for each function, one with the hooks of -fsanitize=thread and one without,
+// and hooks that leave the registers alone. docs/bodies.md has the design; `railbird cc` hands this to gcc
+// where it was built for that gcc.
 //
 //     entry:  if (gate) { hooks, and everything as gcc made it } else { the same without hooks }
 //
-// The gate is a byte of the function's own, 1 at first, in the section rb_gates. The body with hooks tells the runtime of
-// each pass (__railbird_gate), and the runtime writes the byte when it has seen enough. Loops that call something or have loops inside
-// choose again at their heads, so a thread that never leaves a function changes over too; innermost loops that call
-// nothing are left whole, for the vectorizer.
+// The gate is a byte of the function's own, 1 at first, in the section rb_gates. The body with hooks tells
+// the runtime of each pass (__railbird_gate), and the runtime writes the byte when it has seen enough. Loops
+// that call something or have loops inside choose again at their heads, so a thread that never leaves a
+// function changes over too; innermost loops that call nothing are left whole, for the vectorizer.
+//
+// Code that runs seldom is where races hide, and much of it is in functions that run often. So in the body
+// without hooks each branch that leads to accesses begins with a probe, `call __railbird_probe; jc`, which
+// leads to the same place in the other body until the runtime has seen that branch often enough, too, and
+// writes one byte: `test $imm32,%eax; jc` goes nowhere.
 //
 // What must stay true:
-//  - Synchronisation is in both bodies: hooks of atomics are never taken out. What the body without hooks leaves out are accesses, and
+//  - Synchronisation is in both bodies: hooks of atomics are never taken out. What the body without hooks
+//  leaves out are accesses, and
 //    an access that is not seen hides a race and invents none.
-//  - Hooks in code that gcc believes to run seldom stay in both bodies: a branch that is taken for the first time when its
-//    function has long been quiet is what races hide in.
-//  - A hook is called by a name of ours (__railbird_read8, not __tsan_read8): it preserves all registers but r10 and r11, which
-//    a stub of the linker may use, and gcc relies on it. TSan's own hooks do not, so such objects must not meet them.
+//  - Whatever has hooks in one body is, in the other, behind a probe of its own or runs exactly as often as
+//  something that is
+//    behind a probe or a gate.
+//  - A hook is called by a name of ours (__railbird_read8, not __tsan_read8): it preserves all registers but
+//  r10 and r11, which
+//    a stub of the linker may use, and gcc relies on it. TSan's own hooks do not, so such objects must not
+//    meet them.
 //
 // This file is C++ because gcc's headers are.
+// gcc's headers need this order.
+// clang-format off
 #include "gcc-plugin.h"
-
 #include "plugin-version.h"
-
 #include "backend.h"
 #include "tree.h"
 #include "gimple.h"
@@ -34,6 +44,7 @@
 #include "fold-const.h"
 #include "varasm.h"
 #include "predict.h"
+#include "dominance.h"
 #include "cfgloop.h"
 #include "cfghooks.h"
 #include "gimple-iterator.h"
@@ -43,11 +54,11 @@
 #include "target.h"
 #include "regs.h"
 #include "function-abi.h"
+// clang-format on
 
 int plugin_is_GPL_compatible; // gcc asks for this name; the plugin is loaded by gcc and part of nothing else
 
 static const unsigned FEW_HOOKS = 4; // with fewer a second body costs what it saves
-static const int SELDOM = 8;         // code that runs less often than one in so many calls of its function keeps its hooks
 
 // ---- hooks: their names and what they preserve ----------------------------------------------------------
 
@@ -70,7 +81,8 @@ static const predefined_function_abi &fntype_abi_with_hooks(const_tree type)
     if (!hook_abi.initialized_p()) {
         HARD_REG_SET lost = default_function_abi.full_reg_clobbers();
         for (unsigned r = 0; r < FIRST_PSEUDO_REGISTER; r++)
-            if ((GENERAL_REGNO_P(r) && r != R10_REG && r != R11_REG) || LEGACY_SSE_REGNO_P(r) || REX_SSE_REGNO_P(r))
+            if ((GENERAL_REGNO_P(r) && r != R10_REG && r != R11_REG) || LEGACY_SSE_REGNO_P(r) ||
+                REX_SSE_REGNO_P(r))
                 CLEAR_HARD_REG_BIT(lost, r);
         hook_abi.initialize(HOOK_ABI, lost);
     }
@@ -109,19 +121,21 @@ static bool is_hook_number(int builtin)
     return builtin >= BUILT_IN_TSAN_FUNC_ENTRY && builtin <= BUILT_IN_TSAN_WRITE_RANGE;
 }
 
-// Not those of volatile accesses (--param=tsan-distinguish-volatile=1): programs bring their own and want every call.
+// Not those of volatile accesses (--param=tsan-distinguish-volatile=1): programs bring their own and want
+// every call.
 static bool is_hook(const gimple *s)
 {
     const tree function = is_gimple_call(s) ? gimple_call_fndecl(s) : NULL_TREE;
 
-    return function && fndecl_built_in_p(function, BUILT_IN_NORMAL) && is_hook_number(DECL_FUNCTION_CODE(function));
+    return function && fndecl_built_in_p(function, BUILT_IN_NORMAL) &&
+           is_hook_number(DECL_FUNCTION_CODE(function));
 }
 
 static tree gate_hook, memory_calls[3];
 
-// What gcc knows of the builtins stays true of the functions, and must: it has long decided by it which locals nobody
-// else can reach. In gcc's words: returns the first argument, touches nothing but what the first (written) and
-// second (read) point to, for as many bytes as the third says.
+// What gcc knows of the builtins stays true of the functions, and must: it has long decided by it which
+// locals nobody else can reach. In gcc's words: returns the first argument, touches nothing but what the
+// first (written) and second (read) point to, for as many bytes as the third says.
 static const struct {
     built_in_function builtin;
     const char *name, *touches;
@@ -142,7 +156,10 @@ static void begin_unit(void *, void *)
 {
     static bool done;
 
-    if (done || !(flag_sanitize & SANITIZE_THREAD) || !TARGET_64BIT)
+    const bool far =
+        ix86_cmodel == CM_LARGE || ix86_cmodel == CM_LARGE_PIC; // calls that a probe does not reach
+
+    if (done || far || !(flag_sanitize & SANITIZE_THREAD) || !TARGET_64BIT)
         return;
     for (int b = BUILT_IN_TSAN_FUNC_ENTRY; is_hook_number(b); b++) {
         tree function = builtin_decl_implicit((built_in_function)b);
@@ -151,14 +168,16 @@ static void begin_unit(void *, void *)
         const char *name = IDENTIFIER_POINTER(DECL_NAME(function)); // __builtin___tsan_read8
         mark(function, concat("__railbird_", strstr(name, "__tsan_") + strlen("__tsan_"), NULL));
     }
-    gate_hook = build_fn_decl("__railbird_gate", build_function_type_list(void_type_node, ptr_type_node, NULL_TREE));
+    gate_hook =
+        build_fn_decl("__railbird_gate", build_function_type_list(void_type_node, ptr_type_node, NULL_TREE));
     TREE_NOTHROW(gate_hook) = 1;
     DECL_ATTRIBUTES(gate_hook) = tree_cons(get_identifier("leaf"), NULL_TREE, NULL_TREE);
     mark(gate_hook, "__railbird_gate");
     for (int i = 0; i < 3; i++) {
         const tree touches = build_string(strlen(memory[i].touches), memory[i].touches);
-        memory_calls[i] = build_fn_decl(memory[i].name, type_with(TREE_TYPE(builtin_decl_implicit(memory[i].builtin)), "fn spec",
-                                                                  build_tree_list(NULL_TREE, touches)));
+        memory_calls[i] =
+            build_fn_decl(memory[i].name, type_with(TREE_TYPE(builtin_decl_implicit(memory[i].builtin)),
+                                                    "fn spec", build_tree_list(NULL_TREE, touches)));
         TREE_NOTHROW(memory_calls[i]) = 1;
     }
     done = true;
@@ -185,9 +204,9 @@ static void show_memory_calls(function *fun)
 {
     basic_block bb;
 
-    FOR_EACH_BB_FN (bb, fun)
-        for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i))
-            show_memory_call(gsi_stmt(i));
+    FOR_EACH_BB_FN(bb, fun)
+    for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i))
+        show_memory_call(gsi_stmt(i));
 }
 
 // ---- can there be two bodies? ---------------------------------------------------------------------------
@@ -233,54 +252,131 @@ static bool can_have_two(function *fun)
     if (fun->calls_setjmp || fun->has_nonlocal_label || fun->has_forced_label_in_static || !current_loops ||
         optimize_function_for_size_p(fun))
         return false;
-    FOR_EACH_BB_FN (bb, fun) {
+    FOR_EACH_BB_FN(bb, fun)
+    {
         add_contents(bb, &all);
-        FOR_EACH_EDGE (e, ei, bb->succs)
-            if (e->flags & EDGE_ABNORMAL) // computed goto
-                return false;
+        FOR_EACH_EDGE(e, ei, bb->succs)
+        if (e->flags & EDGE_ABNORMAL) // computed goto
+            return false;
         for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i)) {
             const gasm *assembly = dyn_cast<gasm *>(gsi_stmt(i));
             if (assembly && (gimple_asm_nlabels(assembly) || defines_a_name(assembly)))
                 return false;
             const glabel *label = dyn_cast<glabel *>(gsi_stmt(i));
-            if (label && (FORCED_LABEL(gimple_label_label(label)) || DECL_NONLOCAL(gimple_label_label(label))))
+            if (label &&
+                (FORCED_LABEL(gimple_label_label(label)) || DECL_NONLOCAL(gimple_label_label(label))))
                 return false;
         }
     }
     return all.hooks >= FEW_HOOKS;
 }
 
-// Loops at whose heads the body is chosen anew. Others would lose more by it than they could gain.
-static void find_heads(function *fun, vec<basic_block> *heads)
+static contents contents_of(const class loop *l)
 {
-    for (auto loop : loops_list(fun, 0)) {
-        contents inside = {};
-        if (!loop_outer(loop))
-            continue;
-        basic_block *body = get_loop_body(loop);
-        for (unsigned i = 0; i < loop->num_nodes; i++)
-            add_contents(body[i], &inside);
-        free(body);
-        if (inside.hooks && (inside.calls || loop->inner))
-            heads->safe_push(loop->header);
+    contents inside = {};
+    basic_block *body = get_loop_body(l);
+
+    for (unsigned i = 0; i < l->num_nodes; i++)
+        add_contents(body[i], &inside);
+    free(body);
+    return inside;
+}
+
+// ---- where the other body is chosen ---------------------------------------------------------------------
+
+struct places {
+    auto_vec<basic_block> heads;  // of loops: by the gate, every time round
+    auto_vec<basic_block> probed; // branches
+    auto_bb_flag is_head, is_probed;
+
+    explicit places(function *fun) : is_head(fun), is_probed(fun)
+    {
     }
+};
+
+// Loops at whose heads the body is chosen anew. Others would lose more by it than they could gain: they are
+// left whole.
+static void find_heads(function *fun, places *p)
+{
+    for (auto l : loops_list(fun, 0)) {
+        if (!loop_outer(l))
+            continue;
+        const contents inside = contents_of(l);
+        if (inside.hooks && (inside.calls || l->inner)) {
+            p->heads.safe_push(l->header);
+            l->header->flags |= p->is_head;
+        }
+    }
+}
+
+// A loop that is left whole and that the block runs in every time round; its hooks count as its preheader's.
+static class loop *whole_loop_of(basic_block bb, const places *p)
+{
+    class loop *l = bb->loop_father;
+
+    if (!loop_outer(l) || l->header->flags & p->is_head || !l->latch ||
+        !dominated_by_p(CDI_DOMINATORS, l->latch, bb))
+        return NULL;
+    return l;
+}
+
+static bool has_hooks(basic_block bb)
+{
+    contents c = {};
+
+    add_contents(bb, &c);
+    return c.hooks > 0;
+}
+
+// `before` is the nearest place on every way here at which a body is chosen: what runs whenever that does
+// needs nothing.
+static void find_probes_below(basic_block bb, basic_block before, places *p, hash_set<basic_block> &wanted)
+{
+    if (bb->flags & p->is_head) {
+        before = bb;
+    } else if (wanted.contains(bb) && !dominated_by_p(CDI_POST_DOMINATORS, before, bb)) {
+        p->probed.safe_push(bb);
+        bb->flags |= p->is_probed;
+        before = bb;
+    }
+    for (basic_block son = first_dom_son(CDI_DOMINATORS, bb); son; son = next_dom_son(CDI_DOMINATORS, son))
+        find_probes_below(son, before, p, wanted);
+}
+
+static void find_probes(function *fun, places *p)
+{
+    hash_set<basic_block> wanted;
+    basic_block bb;
+
+    FOR_EACH_BB_FN(bb, fun)
+    {
+        const class loop *l = has_hooks(bb) ? whole_loop_of(bb, p) : NULL;
+        if (l)
+            wanted.add(loop_preheader_edge(l)->src);
+        else if (has_hooks(bb))
+            wanted.add(bb);
+    }
+    basic_block first = single_succ(ENTRY_BLOCK_PTR_FOR_FN(fun));
+    find_probes_below(first, first, p, wanted);
 }
 
 // ---- making them ----------------------------------------------------------------------------------------
 
 static tree make_gate(void)
 {
-    tree gate = build_decl(DECL_SOURCE_LOCATION(current_function_decl), VAR_DECL, create_tmp_var_name("railbird_gate"),
-                           unsigned_char_type_node);
+    tree gate = build_decl(DECL_SOURCE_LOCATION(current_function_decl), VAR_DECL,
+                           create_tmp_var_name("railbird_gate"), unsigned_char_type_node);
 
-    TREE_STATIC(gate) = TREE_USED(gate) = TREE_ADDRESSABLE(gate) = DECL_ARTIFICIAL(gate) = DECL_IGNORED_P(gate) = 1;
+    TREE_STATIC(gate) = TREE_USED(gate) = TREE_ADDRESSABLE(gate) = DECL_ARTIFICIAL(gate) =
+        DECL_IGNORED_P(gate) = 1;
     DECL_INITIAL(gate) = build_one_cst(unsigned_char_type_node);
     set_decl_section_name(gate, "rb_gates");
     varpool_node::add(gate);
     return gate;
 }
 
-// At the end of `from`, whose one way on leads to the body with hooks: there if the gate is open, else to `quiet`.
+// At the end of `from`, whose one way on leads to the body with hooks: there if the gate is open, else to
+// `quiet`.
 static void choose(basic_block from, basic_block quiet, tree gate)
 {
     gimple_stmt_iterator at = gsi_last_bb(from);
@@ -288,7 +384,9 @@ static void choose(basic_block from, basic_block quiet, tree gate)
     edge with = single_succ_edge(from);
 
     gsi_insert_after(&at, gimple_build_assign(open, gate), GSI_CONTINUE_LINKING);
-    gsi_insert_after(&at, gimple_build_cond(NE_EXPR, open, build_zero_cst(unsigned_char_type_node), NULL_TREE, NULL_TREE),
+    gsi_insert_after(&at,
+                     gimple_build_cond(NE_EXPR, open, build_zero_cst(unsigned_char_type_node), NULL_TREE,
+                                       NULL_TREE),
                      GSI_CONTINUE_LINKING);
     with->flags = (with->flags & ~EDGE_FALLTHRU) | EDGE_TRUE_VALUE;
     with->probability = profile_probability::very_unlikely();
@@ -300,23 +398,30 @@ static void choose(basic_block from, basic_block quiet, tree gate)
     gsi_insert_before(&first, gimple_build_call(gate_hook, 1, build_fold_addr_expr(gate)), GSI_NEW_STMT);
 }
 
-static bool is_seldom(basic_block bb, function *fun)
+// At the end of `from`, in the body without hooks: on as it is, or into the body with hooks. A call that the
+// compiler need not know of: the hook preserves what others do.
+static void probe(basic_block from, basic_block with)
 {
-    const profile_count calls = ENTRY_BLOCK_PTR_FOR_FN(fun)->count;
+    gimple_stmt_iterator at = gsi_last_bb(from);
+    vec<tree, va_gc> *clobbers = NULL, *labels = NULL;
+    static const char *const lost[] = {"r10", "r11", "cc"};
 
-    return bb->count.initialized_p() && calls.initialized_p() && bb->count.apply_scale(SELDOM, 1) < calls;
+    for (const char *name : lost)
+        vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
+    vec_safe_push(labels, build_tree_list(NULL_TREE, gimple_block_label(with)));
+    gasm *s = gimple_build_asm_vec("call\t__railbird_probe@PLT\n\tjc\t%l0", NULL, NULL, clobbers, labels);
+    gimple_asm_set_volatile(s, true);
+    gsi_insert_after(&at, s, GSI_CONTINUE_LINKING);
+    edge on = single_succ_edge(from), other = make_edge(from, with, 0);
+    other->probability = profile_probability::very_unlikely();
+    on->probability = other->probability.invert();
 }
 
-static bool is_function_hook(const gimple *s)
-{
-    return is_hook(s) && DECL_FUNCTION_CODE(gimple_call_fndecl(s)) <= BUILT_IN_TSAN_FUNC_EXIT;
-}
-
-static void take_out(basic_block bb, bool (*wanted)(const gimple *))
+static void take_hooks_out(basic_block bb)
 {
     for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i);) {
         gimple *s = gsi_stmt(i);
-        if (!wanted(s)) {
+        if (!is_hook(s)) {
             gsi_next(&i);
             continue;
         }
@@ -326,55 +431,70 @@ static void take_out(basic_block bb, bool (*wanted)(const gimple *))
     }
 }
 
-// Heads of loops belong to both bodies: all ways into the loop, and round it, lead there, where the body is chosen. So the two have
-// the same shape as one had, and gcc's renaming (TODO_update_ssa) joins what each of them has made of a variable.
+// Heads of loops belong to both bodies: all ways into the loop, and round it, lead there, where the body is
+// chosen. So the two have the same shape as one had, and gcc's renaming (TODO_update_ssa) joins what each of
+// them has made of a variable.
 static unsigned make_two(function *fun)
 {
-    auto_vec<basic_block> heads, from, to;
-    auto_bb_flag is_head(fun);
+    auto_vec<basic_block> from, to;
     basic_block bb;
 
-    find_heads(fun, &heads);
-    for (auto head : heads) {
+    loop_optimizer_init(LOOPS_HAVE_PREHEADERS | LOOPS_HAVE_SIMPLE_LATCHES);
+    places p(fun);
+    const basic_block entry = split_edge(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun)));
+    calculate_dominance_info(CDI_DOMINATORS);
+    calculate_dominance_info(CDI_POST_DOMINATORS);
+    find_heads(fun, &p);
+    find_probes(fun, &p);
+    free_dominance_info(CDI_DOMINATORS);
+    free_dominance_info(CDI_POST_DOMINATORS);
+    for (auto head : p.heads)
         split_block_after_labels(head);
-        head->flags |= is_head;
-    }
-    heads.safe_push(split_edge(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun))));
-    heads.last()->flags |= is_head;
-    FOR_EACH_BB_FN (bb, fun)
-        if (!(bb->flags & is_head))
-            from.safe_push(bb);
+    for (auto branch : p.probed)
+        split_block_after_labels(branch);
+    p.heads.safe_push(entry);
+    entry->flags |= p.is_head;
+    FOR_EACH_BB_FN(bb, fun)
+    if (!(bb->flags & p.is_head))
+        from.safe_push(bb);
+    loop_optimizer_finalize(); // found anew below: there are twice as many
     if (can_copy_bbs_p(from.address(), from.length())) {
         const tree gate = make_gate();
-        free_dominance_info(CDI_DOMINATORS);
-        free_dominance_info(CDI_POST_DOMINATORS);
-        loop_optimizer_finalize(); // found anew below: there are twice as many
         initialize_original_copy_tables();
         to.safe_grow(from.length());
-        copy_bbs(from.address(), from.length(), to.address(), NULL, 0, NULL, NULL, EXIT_BLOCK_PTR_FOR_FN(fun)->prev_bb, false);
+        copy_bbs(from.address(), from.length(), to.address(), NULL, 0, NULL, NULL,
+                 EXIT_BLOCK_PTR_FOR_FN(fun)->prev_bb, false);
         add_phi_args_after_copy(to.address(), to.length(), NULL);
-        for (auto quiet : to) // entries and exits are told in pairs or not at all
-            take_out(quiet, is_seldom(quiet, fun) ? is_function_hook : is_hook);
+        for (auto quiet : to)
+            take_hooks_out(quiet);
         for (auto with : from) {
             with->count = with->count.apply_scale(1, 2000); // very unlikely
             for (gimple_stmt_iterator i = gsi_start_bb(with); !gsi_end_p(i); gsi_next(&i))
                 show_memory_call(gsi_stmt(i));
         }
-        for (auto head : heads)
+        for (auto branch : p.probed)
+            probe(get_bb_copy(branch), single_succ(branch));
+        for (auto head : p.heads)
             choose(head, get_bb_copy(single_succ(head)), gate);
         free_original_copy_tables();
-        loop_optimizer_init(AVOID_CFG_MODIFICATIONS);
     }
-    for (auto head : heads)
-        head->flags &= ~is_head;
+    FOR_EACH_BB_FN(bb, fun)
+    bb->flags &= ~(p.is_head | p.is_probed);
+    loop_optimizer_init(AVOID_CFG_MODIFICATIONS);
     return TODO_update_ssa | TODO_cleanup_cfg;
 }
 
-static const pass_data bodies_data = {GIMPLE_PASS, "railbird", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
+static const pass_data bodies_data = {
+    GIMPLE_PASS, "railbird", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
 
 struct bodies_pass : gimple_opt_pass {
-    explicit bodies_pass(gcc::context *c, bool two) : gimple_opt_pass(bodies_data, c), two_(two) {}
-    bool gate(function *) override { return gate_hook != NULL_TREE; }
+    explicit bodies_pass(gcc::context *c, bool two) : gimple_opt_pass(bodies_data, c), two_(two)
+    {
+    }
+    bool gate(function *) override
+    {
+        return gate_hook != NULL_TREE;
+    }
     unsigned execute(function *fun) override
     {
         if (two_ && can_have_two(fun))
@@ -387,7 +507,8 @@ struct bodies_pass : gimple_opt_pass {
 
 // ---- gcc asks -------------------------------------------------------------------------------------------
 
-// Built for another gcc: it does without us, and its code is as always. `railbird cc` does not let it come to that.
+// Built for another gcc: it does without us, and its code is as always. `railbird cc` does not let it come to
+// that.
 int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *version)
 {
     if (!plugin_default_version_check(version, &gcc_version))

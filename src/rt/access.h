@@ -67,6 +67,9 @@ RB_HIDDEN enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc);
 // Functions with two bodies (docs/bodies.md): somebody goes into the one with hooks. Not called while false.
 extern RB_HIDDEN bool rb_gates_on;
 RB_HIDDEN void rb_sampling_gate(unsigned char *gate);
+// A branch is taken in the body without hooks, from the place that returns to pc: shall it go on in the other
+// one?
+RB_HIDDEN int rb_sampling_probe(uintptr_t nothing, uintptr_t nothing_either, uintptr_t pc);
 // Function entry and exit, if the sampler (or the recorder) wants to know.
 extern RB_HIDDEN bool rb_functions_wanted;
 RB_HIDDEN void rb_sampling_enter(uintptr_t caller_pc, uintptr_t function_pc);

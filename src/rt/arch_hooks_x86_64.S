@@ -8,7 +8,8 @@
 
 	.text
 	.type	rb_preserving, @function
-// r11: the function; r10: the second argument. The first is the hook's first, the third is the address that the hook returns to.
+// r11: the function; r10: the second argument. The first is the hook's first, the third is the address that the hook returns to. What
+// it answers is in the carry flag, for those who ask.
 rb_preserving:
 	.cfi_startproc
 	pushq	%rbp
@@ -32,6 +33,7 @@ rb_preserving:
 	movq	8(%rbp), %rdx
 	cld
 	call	*%r11
+	negl	%eax // carry if it was not 0; nothing below changes flags
 	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 	movaps	16*\n(%rsp), %xmm\n
 	.endr
@@ -85,7 +87,12 @@ __railbird_\name:
 	end	\name
 	.endm
 
+// Carry: go to the body with hooks. Asleep the call is `test`, which clears it.
 	.section rb_hooks, "ax", @progbits
+	begin	probe
+	leave_to rb_sampling_probe
+	end	probe
+
 	.irp	size, 1, 2, 4, 8, 16
 	access	read\size, \size, RB_HOW_READ
 	access	write\size, \size, RB_HOW_WRITE

@@ -326,8 +326,7 @@ static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int
 }
 
 // Its cost is told apart.
-static void step_access(struct rb_self *me, const volatile void *a, size_t size, unsigned how,
-                        uintptr_t pc)
+static void step_access(struct rb_self *me, const volatile void *a, size_t size, unsigned how, uintptr_t pc)
 {
     rb_sync_end(me);
     rb_access_inside(me, (uintptr_t)a, size, RB_HOW_ATOMIC | how, pc);

@@ -1,4 +1,5 @@
-// What an access does, and with how many bytes, in one number: for arch_hooks_*.S as well, so there is nothing of C here.
+// What an access does, and with how many bytes, in one number: for arch_hooks_*.S as well, so there is
+// nothing of C here.
 #ifndef RB_RT_HOW_H
 #define RB_RT_HOW_H
 

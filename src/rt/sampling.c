@@ -43,9 +43,10 @@ static enum rb_take next_none(struct rb_self *me, uintptr_t pc, uint64_t passed,
     return RB_PASS;
 }
 
-static void gate_none(struct rb_self *me, struct rb_site *gate)
+static bool gate_none(struct rb_self *me, struct rb_site *gate)
 {
     rb_site_sleep(me, gate);
+    return false;
 }
 
 static uint64_t begin_random(struct rb_self *me)
@@ -62,7 +63,10 @@ static enum rb_take next_random(struct rb_self *me, uintptr_t pc, uint64_t passe
 }
 
 static const struct rb_policy policy_all = {.ops = &rb_sample_all, .begin = begin_all, .next = next_all};
-static const struct rb_policy policy_none = {.ops = &rb_sample_none, .begin = begin_all, .next = next_none, .gate = gate_none};
+static const struct rb_policy policy_none = {.ops = &rb_sample_none,
+                                             .begin = begin_all,
+                                             .next = next_none,
+                                             .gate = gate_none};
 static const struct rb_policy policy_random = {.ops = &rb_sample_random,
                                                .begin = begin_random,
                                                .next = next_random};
@@ -100,19 +104,43 @@ enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc)
     return answer;
 }
 
+// Through a gate, or from one body to the other: is it still open afterwards?
+static bool pass(struct rb_self *me, struct rb_site *s)
+{
+    const uint64_t start = rb_process.by_cost ? rb_arch_ticks() : 0;
+
+    if (!rb_site_can_sleep(s))
+        return true;
+    const bool open = rb_sampling_process.policy->gate(me, s);
+    if (start)
+        rb_sampling_cost(me, rb_arch_ticks() - start);
+    return open;
+}
+
 void rb_sampling_gate(unsigned char *gate)
 {
     struct rb_self *me = rb_enter();
 
     if (!me)
         return;
-    const uint64_t start = rb_process.by_cost ? rb_arch_ticks() : 0;
-    struct rb_site *s = rb_gate_at((uintptr_t)gate);
-    if (s)
-        rb_sampling_process.policy->gate(me, s);
-    if (start)
-        rb_sampling_cost(me, rb_arch_ticks() - start);
+    pass(me, rb_gate_at((uintptr_t)gate));
     rb_leave(me);
+}
+
+int rb_sampling_probe(uintptr_t nothing, uintptr_t nothing_either, uintptr_t pc)
+{
+    struct rb_self *me;
+
+    (void)nothing;
+    (void)nothing_either;
+    if (!rb_gates_on)
+        return true; // who is it that closed a gate?
+    me = rb_enter();
+    if (!me)
+        return false;
+    const bool open = pass(me, rb_site_at(me, pc));
+    rb_leave(me);
+    return open;
 }
 
 void rb_sampling_enter(uintptr_t caller_pc, uintptr_t function_pc)

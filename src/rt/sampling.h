@@ -31,8 +31,9 @@ struct rb_policy {
     // Region policies: a function is entered, or left; the gap from here on.
     uint64_t (*enter)(struct rb_self *me, uintptr_t function, uintptr_t stack_pointer);
     uint64_t (*exit)(struct rb_self *me);
-    // Policies that put sites to sleep and may do so with whole functions: somebody goes through the gate.
-    void (*gate)(struct rb_self *me, struct rb_site *gate);
+    // Policies that put sites to sleep and may do so with whole functions: somebody goes through the gate, or
+    // comes to a probe. Is the body with hooks wanted?
+    bool (*gate)(struct rb_self *me, struct rb_site *gate);
     // Policies that may do without synchronisation: is this operation to be processed? `locks` more are held.
     bool (*sync)(struct rb_self *me, int locks);
     // The thread is about to make another one.

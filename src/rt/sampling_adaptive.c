@@ -32,8 +32,8 @@
 #define ALWAYS          4u  // of them whatever the allowance
 #define BURST           6u  // when it has been woken, at least
 #define MOST_BURST      4096u
-#define GATE_BURSTS     2u  // as many times through a gate as sites behind it have calls, so often
-#define GATE_LEAST      64u // and at least
+#define GATE_BURSTS     2u   // as many times through a gate as sites behind it have calls, so often
+#define GATE_LEAST      64u  // and at least
 #define GATE_TICKS      100u // of a body with hooks that sleep, beside what the clock sees
 #define OTHERS          8u   // bursts prolonged because another thread came by
 #define EAGER           256u // accesses of a thread at places that cannot sleep that are all taken
@@ -236,9 +236,9 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
     return RB_TAKE;
 }
 
-// A function is entered where its hooks are: as a site is called, but there is nothing to take. The first times are
-// for what is behind it: it decides for itself whether it is new.
-static void at_gate(struct rb_self *me, struct rb_site *s)
+// A function is entered where its hooks are, or a branch goes there: as a site is called, but there is
+// nothing to take. The first times are for what is behind it, which decides for itself whether it is new.
+static bool at_gate(struct rb_self *me, struct rb_site *s)
 {
     const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
     const bool taking = threaded && rb_adaptive_taking();
@@ -246,21 +246,22 @@ static void at_gate(struct rb_self *me, struct rb_site *s)
     me->sampling.ticks += GATE_TICKS;
     if (RB_UNLIKELY(!s->taken && !s->left))
         give_first(s);
-    if (s->taken < ALWAYS) {
+    if (s->taken < ALWAYS && threaded) {
         s->taken++;
-        return;
+        return true;
     }
     if (taking && (mode == COUNTING || mode == OPEN || is_lavish())) {
         s->left = mode == OPEN ? 0 : s->left;
-        return;
+        return true;
     }
     meet(me, s);
-    if (!taking || !is_open() || s->left <= 1) {
-        s->left = 0;
-        rb_site_sleep(me, s);
-    } else {
+    if (taking && is_open() && s->left > 1) {
         s->left--;
+        return true;
     }
+    s->left = 0;
+    rb_site_sleep(me, s);
+    return false;
 }
 
 // ---- windows -------------------------------------------------------------------------------------------
@@ -306,7 +307,8 @@ static enum rb_take count(uint64_t passed, uint64_t *gap)
     return RB_PASS;
 }
 
-// A thread that is in a body without hooks comes to the next gate first; what it does until then would not be counted.
+// A thread that is in a body without hooks comes to the next gate first; what it does until then would not be
+// counted.
 static bool is_ahead(void)
 {
     struct rb_site_counts counts;

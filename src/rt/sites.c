@@ -11,13 +11,13 @@
 #include "rt/arch.h"
 #include "rt/footprint.h"
 
-#define PAGE       4096u
+#define PAGE 4096u
 // Writing code costs 20 to 300 microseconds, however many sites there are: two mprotects, and every core that
 // runs the program is interrupted. A call of a site in the queue costs about PASS_TICKS. So writing is put
 // off until as much was spent on such calls as it took the last time.
 #define QUEUE      1024u
 #define PASS_TICKS 160u
-#define PATIENCE   128u // calls, the first time, and the least
+#define PATIENCE   128u       // calls, the first time, and the least
 #define SPAN       (4u << 20) // code that is made writable at once
 #define SITE_SHARE 512u       // a site for so many bytes of memory=
 
@@ -419,9 +419,9 @@ int rb_sites_init(size_t memory)
     return 0;
 }
 
-// The fork was made within a hold, so code and table agree; other threads' locks are gone. Their holds stay: one
-// of them may have been unloading a library, of which the loader still knows and which is not there any more.
-// Then the child leaves its code as it is.
+// The fork was made within a hold, so code and table agree; other threads' locks are gone. Their holds stay:
+// one of them may have been unloading a library, of which the loader still knows and which is not there any
+// more. Then the child leaves its code as it is.
 void rb_sites_reset_after_fork(void)
 {
     lock = flips = 0;

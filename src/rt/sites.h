@@ -1,5 +1,5 @@
-// Call sites of hooks that can be switched off in the code: docs/sites.md. And gates of functions with two bodies, which
-// are switched by a byte in the data: docs/bodies.md.
+// Call sites of hooks that can be switched off in the code: docs/sites.md. And gates of functions with two
+// bodies, which are switched by a byte in the data: docs/bodies.md.
 #ifndef RB_RT_SITES_H
 #define RB_RT_SITES_H
 

@@ -48,10 +48,11 @@
 RB_ALL_SIZES
 
 // The same for our compiler plugin (arch_hooks_x86_64.S).
-#define RB_PRESERVING(n)                          \
-    RB_EXPORT void __railbird_read##n(void *a);   \
+#define RB_PRESERVING(n)                        \
+    RB_EXPORT void __railbird_read##n(void *a); \
     RB_EXPORT void __railbird_write##n(void *a);
-RB_PRESERVING(1) RB_PRESERVING(2) RB_PRESERVING(4) RB_PRESERVING(8) RB_PRESERVING(16)
+RB_PRESERVING(1)
+RB_PRESERVING(2) RB_PRESERVING(4) RB_PRESERVING(8) RB_PRESERVING(16)
 
 // All of them, to be looked up by whoever finds a call of one in the code (watchpoints.c).
 #undef RB_PLAIN
@@ -62,10 +63,10 @@ RB_PRESERVING(1) RB_PRESERVING(2) RB_PRESERVING(4) RB_PRESERVING(8) RB_PRESERVIN
 #define RB_VOLATILE(name, size, how, aligned) RB_PLAIN(name, size, how, aligned, false)
 #define RB_WITH_PC(name, size, how)
 #undef RB_PRESERVING
-#define RB_PRESERVING(n)                             \
+#define RB_PRESERVING(n) \
     {__railbird_read##n, n, true, false, true}, {__railbird_write##n, n, false, true, true},
-static const struct rb_hook hooks[] = {RB_ALL_SIZES RB_PRESERVING(1) RB_PRESERVING(2) RB_PRESERVING(4)
-                                           RB_PRESERVING(8) RB_PRESERVING(16)};
+    static const struct rb_hook hooks[] = {RB_ALL_SIZES RB_PRESERVING(1) RB_PRESERVING(2) RB_PRESERVING(4)
+                                               RB_PRESERVING(8) RB_PRESERVING(16)};
 
 const struct rb_hook *rb_hook_at(uintptr_t address)
 {

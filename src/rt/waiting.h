@@ -1,7 +1,8 @@
-// Threads that wait because others were detained: a thread that is held up for a microsecond while it has a lock makes
-// others sleep, and each sleep and awakening costs the program and the kernel more than the microsecond. No clock of
-// ours sees that; but the kernel counts how often threads are switched, and what is usual is known from turns of the ticker in which
-// nothing was followed. docs/sampling.md, "Waiting". Written by the ticker; `unknown` is read by all.
+// Threads that wait because others were detained: a thread that is held up for a microsecond while it has a
+// lock makes others sleep, and each sleep and awakening costs the program and the kernel more than the
+// microsecond. No clock of ours sees that; but the kernel counts how often threads are switched, and what is
+// usual is known from turns of the ticker in which nothing was followed. docs/sampling.md, "Waiting". Written
+// by the ticker; `unknown` is read by all.
 #ifndef RB_RT_WAITING_H
 #define RB_RT_WAITING_H
 
@@ -20,7 +21,8 @@ struct rb_waiting {
     double more;     // switches beyond those at rest that are not charged yet; or fewer
 };
 
-// A turn is over: of it the program itself used `turn_ns`, of all `own_ns`. What waiting beyond the usual has cost, in nanoseconds.
+// A turn is over: of it the program itself used `turn_ns`, of all `own_ns`. What waiting beyond the usual has
+// cost, in nanoseconds.
 RB_HIDDEN double rb_waiting_turn(struct rb_waiting *w, double turn_ns, double own_ns, uint64_t episodes);
 // An episode begins or ends.
 RB_HIDDEN void rb_waiting_change(struct rb_waiting *w, uint64_t episodes, bool follows);

@@ -1,6 +1,6 @@
-// What functions with two bodies must get right while their gates change: loops in loops that keep values over calls, floating point,
-// small copies of locals, switches, early returns, recursion, variable arguments. Prints a number that is
-// the same in every build.
+// What functions with two bodies must get right while their gates change: loops in loops that keep values
+// over calls, floating point, small copies of locals, switches, early returns, recursion, variable arguments.
+// Prints a number that is the same in every build.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,13 +88,26 @@ static NOINLINE void sort(long *a, int n)
 static NOINLINE long step(long state, long *memory)
 {
     switch (state % 9) {
-    case 0: memory[state % 32] += state; return state * 3 + 1;
-    case 1: memory[state % 16] ^= memory[state % 31]; return state + memory[3];
-    case 2: return memory[1] ? state / 3 : state + 5;
-    case 4: memcpy(memory + 8, memory, 8 * sizeof(*memory)); return state - memory[9] % 17;
-    case 5: memset(memory + 20, 0, 3 * sizeof(*memory)); return state + 11;
-    case 7: memmove(memory + 1, memory, 12 * sizeof(*memory)); return state ^ memory[2];
-    default: memory[0]++; return state + 1;
+    case 0:
+        memory[state % 32] += state;
+        return state * 3 + 1;
+    case 1:
+        memory[state % 16] ^= memory[state % 31];
+        return state + memory[3];
+    case 2:
+        return memory[1] ? state / 3 : state + 5;
+    case 4:
+        memcpy(memory + 8, memory, 8 * sizeof(*memory));
+        return state - memory[9] % 17;
+    case 5:
+        memset(memory + 20, 0, 3 * sizeof(*memory));
+        return state + 11;
+    case 7:
+        memmove(memory + 1, memory, 12 * sizeof(*memory));
+        return state ^ memory[2];
+    default:
+        memory[0]++;
+        return state + 1;
     }
 }
 

@@ -1,4 +1,5 @@
-// Exceptions through functions with two bodies, whose gates change meanwhile: destructors run, the right handler catches.
+// Exceptions through functions with two bodies, whose gates change meanwhile: destructors run, the right
+// handler catches.
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -8,13 +9,29 @@
 
 #include "flip.h"
 
-struct Noisy { int *n; explicit Noisy(int *p) : n(p) { ++*n; } ~Noisy() { --*n; } Noisy(const Noisy &o) : n(o.n) { ++*n; } };
+struct Noisy {
+    int *n;
+    explicit Noisy(int *p) : n(p)
+    {
+        ++*n;
+    }
+    ~Noisy()
+    {
+        --*n;
+    }
+    Noisy(const Noisy &o) : n(o.n)
+    {
+        ++*n;
+    }
+};
 static int depth;
 __attribute__((noinline)) static int risky(std::vector<int> &v, int i)
 {
     Noisy a(&depth);
-    if (i % 7 == 3) throw std::runtime_error("seven " + std::to_string(i));
-    if (i % 11 == 5) throw i;
+    if (i % 7 == 3)
+        throw std::runtime_error("seven " + std::to_string(i));
+    if (i % 11 == 5)
+        throw i;
     v.at(i % 50) += i;
     return v[i % 50];
 }
@@ -26,19 +43,34 @@ __attribute__((noinline)) static long work(int rounds)
     for (int i = 0; i < rounds; i++) {
         try {
             Noisy b(&depth);
-            for (int k = 0; k < 3; k++) { sum += risky(v, i + k); v[k] ^= k; }
+            for (int k = 0; k < 3; k++) {
+                sum += risky(v, i + k);
+                v[k] ^= k;
+            }
         } catch (const std::out_of_range &) {
-            sum += 3; v[1]++;
+            sum += 3;
+            v[1]++;
         } catch (const std::exception &e) {
-            seen[e.what()]++; sum += e.what()[0];
+            seen[e.what()]++;
+            sum += e.what()[0];
         } catch (int n) {
             sum -= n;
-            try { if (n % 2) throw; } catch (...) { sum += 17; }
+            try {
+                if (n % 2)
+                    throw;
+            } catch (...) {
+                sum += 17;
+            }
         }
-        if (depth) { std::printf("leak %d\n", depth); return -1; }
+        if (depth) {
+            std::printf("leak %d\n", depth);
+            return -1;
+        }
     }
-    for (auto &p : seen) sum += p.second * p.first.size();
-    for (int x : v) sum += x;
+    for (auto &p : seen)
+        sum += p.second * p.first.size();
+    for (int x : v)
+        sum += x;
     return sum;
 }
 int main()

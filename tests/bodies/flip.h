@@ -1,4 +1,5 @@
-// A thread that opens and closes the gates of all functions at random, without a pause. The program beside it must not notice.
+// A thread that opens and closes the gates of all functions at random, without a pause. The program beside it
+// must not notice.
 #ifndef RB_TESTS_BODIES_FLIP_H
 #define RB_TESTS_BODIES_FLIP_H
 

@@ -1,13 +1,16 @@
-// Every register that our plugin's hooks promise to preserve is set, the hook is called, and all are compared: rax, rcx, rdx, rsi, rdi, rbx, rbp,
-// r8, r9, r12 to r15, xmm0 to xmm15. With sampler=all each access is taken and goes the whole way.
+// Every register that our plugin's hooks promise to preserve is set, the hook is called, and all are
+// compared: rax, rcx, rdx, rsi, rdi, rbx, rbp, r8, r9, r12 to r15, xmm0 to xmm15. With sampler=all each
+// access is taken and goes the whole way.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#define HOOKS(X)                                                                                                 \
-    X(read1) X(read2) X(read4) X(read8) X(read16) X(write1) X(write2) X(write4) X(write8) X(write16) X(read_range) \
-        X(write_range) X(vptr_update) X(func_entry) X(func_exit) X(gate)
+#define HOOKS(X)                                                                                 \
+    X(read1)                                                                                     \
+    X(read2)                                                                                     \
+    X(read4) X(read8) X(read16) X(write1) X(write2) X(write4) X(write8) X(write16) X(read_range) \
+        X(write_range) X(vptr_update) X(func_entry) X(func_exit) X(gate) X(probe)
 #define DECLARE(name) void __railbird_##name(void);
 HOOKS(DECLARE)
 #define ROW(name) {#name, __railbird_##name},
@@ -59,7 +62,7 @@ int main(void)
             unsigned char *bytes = (unsigned char *)&before;
             for (unsigned i = 0; i < sizeof(before); i++)
                 bytes[i] = (unsigned char)(i * 7 + round * 31 + h + 1);
-            before.general[3] = 8;                                          // the second argument: bytes, or another pointer
+            before.general[3] = 8; // the second argument: bytes, or another pointer
             before.general[4] = (uint64_t)&data[(round * 8 + h * 64) % 4000]; // the first
             call_with(&before, &after, hooks[h].hook);
             calls++;

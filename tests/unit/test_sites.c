@@ -153,6 +153,35 @@ static void held(void **state)
     assert_int_equal(rb_sites_flip(&s, 1, RB_SITE_AWAKE), 1);
 }
 
+// A gate is a byte of data: closed and opened like a site, at once, and counted apart.
+static void gates(void **state)
+{
+    static unsigned char gate[2] = {1, 1};
+    struct rb_site_counts before, after;
+
+    (void)state;
+    rb_sites_counts(&before);
+    struct rb_site *g = rb_gate_at((uintptr_t)&gate[0]);
+    assert_ptr_equal(rb_gate_at((uintptr_t)&gate[0]), g);
+    assert_ptr_not_equal(rb_gate_at((uintptr_t)&gate[1]), g);
+    assert_true(rb_site_is_gate(g) && rb_site_can_sleep(g));
+    assert_false(rb_site_is_gate(site_of(direct)));
+    assert_true(rb_site_sleep(NULL, g));
+    assert_int_equal(gate[0], 0);
+    assert_int_equal(gate[1], 1);
+    rb_sites_counts(&after);
+    assert_int_equal(after.gates, before.gates + 2);
+    assert_int_equal(after.open, before.open + 1);
+    assert_int_equal(after.sites, before.sites);
+    rb_sites_hold();
+    assert_int_equal(rb_sites_flip(&g, 1, RB_SITE_AWAKE), 0);
+    rb_sites_let();
+    assert_int_equal(rb_sites_flip(&g, 1, RB_SITE_AWAKE), 1);
+    assert_int_equal(gate[0], 1);
+    rb_sites_forget((uintptr_t)gate, (uintptr_t)gate + 2);
+    assert_int_equal(g->state, RB_SITE_DEAD);
+}
+
 static bool everyone(struct rb_site *s)
 {
     return s->pc != 0;
@@ -234,6 +263,7 @@ int main(void)
                                        cmocka_unit_test(refuses),
                                        cmocka_unit_test(text_is_not_writable),
                                        cmocka_unit_test(held),
+                                       cmocka_unit_test(gates),
                                        cmocka_unit_test(forgotten),
                                        cmocka_unit_test(flipped_while_running)};
 
