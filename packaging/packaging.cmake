@@ -27,7 +27,7 @@ endforeach()
 set(RB_PLUGIN_GCC gcc CACHE STRING "the gcc that the plugin is for")
 execute_process(COMMAND ${RB_PLUGIN_GCC} -dumpfullversion OUTPUT_VARIABLE RB_GCC_RELEASE OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 execute_process(COMMAND ${RB_PLUGIN_GCC} -print-file-name=plugin OUTPUT_VARIABLE RB_GCC_PLUGIN OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-if(EXISTS ${RB_GCC_PLUGIN}/include/gcc-plugin.h AND NOT RB_FUZZ)
+if(EXISTS ${RB_GCC_PLUGIN}/include/gcc-plugin.h AND TARGET rb_rt_static)
   set(RB_BODIES railbird/gcc-${RB_GCC_RELEASE}/bodies.so)
   add_custom_command(OUTPUT ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${RB_BODIES}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/railbird/gcc-${RB_GCC_RELEASE}
@@ -36,7 +36,7 @@ if(EXISTS ${RB_GCC_PLUGIN}/include/gcc-plugin.h AND NOT RB_FUZZ)
     DEPENDS src/plugin/bodies.cc VERBATIM)
   add_custom_target(rb_bodies ALL DEPENDS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${RB_BODIES})
   install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${RB_BODIES} DESTINATION ${CMAKE_INSTALL_LIBDIR}/railbird/gcc-${RB_GCC_RELEASE})
-else()
+elseif(TARGET rb_rt_static)
   message(STATUS "no headers for plugins of ${RB_PLUGIN_GCC} (gcc-N-plugin-dev): functions get one body")
 endif()
 

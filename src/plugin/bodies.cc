@@ -15,19 +15,15 @@
 // writes one byte: `test $imm32,%eax; jc` goes nowhere.
 //
 // What must stay true:
-//  - Synchronisation is in both bodies: hooks of atomics are never taken out. What the body without hooks
-//  leaves out are accesses, and
-//    an access that is not seen hides a race and invents none.
-//  - Whatever has hooks in one body is, in the other, behind a probe of its own or runs exactly as often as
-//  something that is
-//    behind a probe or a gate.
-//  - A hook is called by a name of ours (__railbird_read8, not __tsan_read8): it preserves all registers but
-//  r10 and r11, which
-//    a stub of the linker may use, and gcc relies on it. TSan's own hooks do not, so such objects must not
-//    meet them.
+// * Synchronisation is in both bodies: hooks of atomics are never taken out. What the body without hooks
+// leaves out are accesses, and an access that is not seen hides a race and invents none.
+// * Whatever has hooks in one body is, in the other, behind a probe of its own or runs whenever something
+// does that is behind a probe or a gate.
+// * A hook is called by a name of ours (__railbird_read8, not __tsan_read8): it preserves all general
+// registers but r10 and r11, which a stub of the linker may use, and the lower halves of xmm0 to xmm15, and
+// gcc relies on it. TSan's own hooks do not, so such objects must not meet them.
 //
-// This file is C++ because gcc's headers are.
-// gcc's headers need this order.
+// This file is C++ because gcc's headers are; they need this order.
 // clang-format off
 #include "gcc-plugin.h"
 #include "plugin-version.h"
@@ -204,9 +200,9 @@ static void show_memory_calls(function *fun)
 {
     basic_block bb;
 
-    FOR_EACH_BB_FN(bb, fun)
-    for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i))
-        show_memory_call(gsi_stmt(i));
+    FOR_EACH_BB_FN (bb, fun)
+        for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i))
+            show_memory_call(gsi_stmt(i));
 }
 
 // ---- can there be two bodies? ---------------------------------------------------------------------------
@@ -252,12 +248,11 @@ static bool can_have_two(function *fun)
     if (fun->calls_setjmp || fun->has_nonlocal_label || fun->has_forced_label_in_static || !current_loops ||
         optimize_function_for_size_p(fun))
         return false;
-    FOR_EACH_BB_FN(bb, fun)
-    {
+    FOR_EACH_BB_FN (bb, fun) {
         add_contents(bb, &all);
-        FOR_EACH_EDGE(e, ei, bb->succs)
-        if (e->flags & EDGE_ABNORMAL) // computed goto
-            return false;
+        FOR_EACH_EDGE (e, ei, bb->succs)
+            if (e->flags & EDGE_ABNORMAL) // computed goto
+                return false;
         for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i)) {
             const gasm *assembly = dyn_cast<gasm *>(gsi_stmt(i));
             if (assembly && (gimple_asm_nlabels(assembly) || defines_a_name(assembly)))
@@ -287,9 +282,9 @@ static contents contents_of(const class loop *l)
 struct places {
     auto_vec<basic_block> heads;  // of loops: by the gate, every time round
     auto_vec<basic_block> probed; // branches
-    auto_bb_flag is_head, is_probed;
+    auto_bb_flag is_head;
 
-    explicit places(function *fun) : is_head(fun), is_probed(fun)
+    explicit places(function *fun) : is_head(fun)
     {
     }
 };
@@ -336,7 +331,6 @@ static void find_probes_below(basic_block bb, basic_block before, places *p, has
         before = bb;
     } else if (wanted.contains(bb) && !dominated_by_p(CDI_POST_DOMINATORS, before, bb)) {
         p->probed.safe_push(bb);
-        bb->flags |= p->is_probed;
         before = bb;
     }
     for (basic_block son = first_dom_son(CDI_DOMINATORS, bb); son; son = next_dom_son(CDI_DOMINATORS, son))
@@ -348,8 +342,7 @@ static void find_probes(function *fun, places *p)
     hash_set<basic_block> wanted;
     basic_block bb;
 
-    FOR_EACH_BB_FN(bb, fun)
-    {
+    FOR_EACH_BB_FN (bb, fun) {
         const class loop *l = has_hooks(bb) ? whole_loop_of(bb, p) : NULL;
         if (l)
             wanted.add(loop_preheader_edge(l)->src);
@@ -398,18 +391,48 @@ static void choose(basic_block from, basic_block quiet, tree gate)
     gsi_insert_before(&first, gimple_build_call(gate_hook, 1, build_fold_addr_expr(gate)), GSI_NEW_STMT);
 }
 
-// At the end of `from`, in the body without hooks: on as it is, or into the body with hooks. A call that the
-// compiler need not know of: the hook preserves what others do.
+static void add_clobber(vec<tree, va_gc> **clobbers, const char *name)
+{
+    vec_safe_push(*clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
+}
+
+static void add_clobbers(vec<tree, va_gc> **clobbers, const char *kind, int from, int to)
+{
+    for (int i = from; i <= to; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "%s%d", kind, i);
+        add_clobber(clobbers, name);
+    }
+}
+
+// What the hook does not preserve. Of a vector register assembly has all or nothing: where more than the
+// lower half may be in use, it is all.
+static vec<tree, va_gc> *lost_in_probe(void)
+{
+    vec<tree, va_gc> *clobbers = NULL;
+
+    add_clobber(&clobbers, "cc");
+    add_clobbers(&clobbers, "r", 10, 11);
+    if (TARGET_AVX)
+        add_clobbers(&clobbers, "xmm", 0, 15);
+    if (TARGET_AVX512F) {
+        add_clobbers(&clobbers, "xmm", 16, 31);
+        add_clobbers(&clobbers, "k", 0, 7);
+    }
+    return clobbers;
+}
+
+// At the end of `from`, in the body without hooks: on as it is, or into the body with hooks. The function
+// calls its other hooks as well, so it is no leaf, and there is nothing below its stack pointer that a call
+// in assembly would overwrite.
 static void probe(basic_block from, basic_block with)
 {
     gimple_stmt_iterator at = gsi_last_bb(from);
-    vec<tree, va_gc> *clobbers = NULL, *labels = NULL;
-    static const char *const lost[] = {"r10", "r11", "cc"};
+    vec<tree, va_gc> *labels = NULL;
 
-    for (const char *name : lost)
-        vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
     vec_safe_push(labels, build_tree_list(NULL_TREE, gimple_block_label(with)));
-    gasm *s = gimple_build_asm_vec("call\t__railbird_probe@PLT\n\tjc\t%l0", NULL, NULL, clobbers, labels);
+    gasm *s =
+        gimple_build_asm_vec("call\t__railbird_probe@PLT\n\tjc\t%l0", NULL, NULL, lost_in_probe(), labels);
     gimple_asm_set_volatile(s, true);
     gsi_insert_after(&at, s, GSI_CONTINUE_LINKING);
     edge on = single_succ_edge(from), other = make_edge(from, with, 0);
@@ -454,9 +477,9 @@ static unsigned make_two(function *fun)
         split_block_after_labels(branch);
     p.heads.safe_push(entry);
     entry->flags |= p.is_head;
-    FOR_EACH_BB_FN(bb, fun)
-    if (!(bb->flags & p.is_head))
-        from.safe_push(bb);
+    FOR_EACH_BB_FN (bb, fun)
+        if (!(bb->flags & p.is_head))
+            from.safe_push(bb);
     loop_optimizer_finalize(); // found anew below: there are twice as many
     if (can_copy_bbs_p(from.address(), from.length())) {
         const tree gate = make_gate();
@@ -478,8 +501,8 @@ static unsigned make_two(function *fun)
             choose(head, get_bb_copy(single_succ(head)), gate);
         free_original_copy_tables();
     }
-    FOR_EACH_BB_FN(bb, fun)
-    bb->flags &= ~(p.is_head | p.is_probed);
+    FOR_EACH_BB_FN (bb, fun)
+        bb->flags &= ~p.is_head;
     loop_optimizer_init(AVOID_CFG_MODIFICATIONS);
     return TODO_update_ssa | TODO_cleanup_cfg;
 }

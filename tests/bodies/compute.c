@@ -111,6 +111,31 @@ static NOINLINE long step(long state, long *memory)
     }
 }
 
+// Wide vectors that live across branches with accesses.
+typedef double wide __attribute__((vector_size(32)));
+static long branches[8];
+
+static NOINLINE double spread(const double *from, int length)
+{
+    wide a = {1, 2, 3, 4}, b = a * 0.5, c = a - b;
+
+    for (int i = 0; i + 4 <= length; i++) {
+        const wide x = {from[i], from[i + 1], from[i + 2], from[i + 3]};
+        a += x * b;
+        if (from[i] > 3) {
+            branches[i % 8]++;
+            branches[(i + 3) % 8] ^= i;
+        } else {
+            c -= x;
+        }
+        b = c * 0.125 + x;
+        if ((long)a[0] % 5 == 2)
+            branches[2] += (long)b[1];
+    }
+    a += b + c;
+    return a[0] + a[1] * 2 + a[2] * 3 + a[3] * 4;
+}
+
 int main(int argc, char **argv)
 {
     const int rounds = argc > 1 ? atoi(argv[1]) : 300;
@@ -132,6 +157,7 @@ int main(int argc, char **argv)
         sort(sorted, 200);
         for (int i = 1; i < 200; i++)
             sum += sorted[i] < sorted[i - 1] ? 1000000007L : sorted[i] % 3;
+        sum += (long)spread(row, 64) % 1009 + branches[r % 8] % 7;
         sum += (long)weigh(row, with, 64, 0.5) % 1000;
         for (int i = 0; i < 40; i++) {
             snprintf(name, sizeof(name), "item %d", (r + i) % 50);
