@@ -32,11 +32,12 @@
 #define ALWAYS          4u  // of them whatever the allowance
 #define BURST           6u  // when it has been woken, at least
 #define MOST_BURST      4096u
-#define GATE_BURSTS     2u   // as many times through a gate as sites behind it have calls, so often
-#define GATE_LEAST      64u  // and at least
-#define GATE_TICKS      100u // of a body with hooks that sleep, beside what the clock sees
-#define OTHERS          8u   // bursts prolonged because another thread came by
-#define EAGER           256u // accesses of a thread at places that cannot sleep that are all taken
+#define GATE_LEAST      32u    // times through a gate, at least; else as often as sites behind it are called
+#define GATE_TICKS      100u   // of a body with hooks that sleep, beside what the clock sees, at least
+#define GATE_SHARE      4      // of the time between two passes in a row, one part in so many
+#define GATE_LONGEST    50000u // which is not all spent there
+#define OTHERS          8u     // bursts prolonged because another thread came by
+#define EAGER           256u   // accesses of a thread at places that cannot sleep that are all taken
 #define MOST_GAP        62u
 #define CLOSE_GAP       15u    // while a window closes, and where nothing is taken
 #define REST_GAP        255u   // at places that cannot sleep, while all rests
@@ -152,7 +153,7 @@ static bool is_lavish(void)
 static void give(struct rb_site *s, uint32_t calls)
 {
     if (rb_site_is_gate(s))
-        calls = calls * GATE_BURSTS > GATE_LEAST ? calls * GATE_BURSTS : GATE_LEAST;
+        calls = calls > GATE_LEAST ? calls : GATE_LEAST;
     s->left = (uint16_t)calls;
     s->others = OTHERS;
 }
@@ -236,6 +237,19 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
     return RB_TAKE;
 }
 
+// What the sleeping hooks of a body cost. Nobody times that: it is a share of the time from one pass to the
+// next of the same thread, if it has been nowhere else meanwhile.
+static uint64_t body_ticks(struct rb_self *me, const struct rb_site *s)
+{
+    const uint64_t ticks = rb_arch_ticks(), passed = ticks - me->sampling.gate_ticks;
+    const uint64_t lately = passed < GATE_LONGEST ? passed : GATE_LONGEST;
+    const bool again = me->sampling.gate == s->pc;
+
+    me->sampling.gate = s->pc;
+    me->sampling.gate_ticks = ticks;
+    return again && lately / GATE_SHARE > GATE_TICKS ? lately / GATE_SHARE : GATE_TICKS;
+}
+
 // A function is entered where its hooks are, or a branch goes there: as a site is called, but there is
 // nothing to take. The first times are for what is behind it, which decides for itself whether it is new.
 static bool at_gate(struct rb_self *me, struct rb_site *s)
@@ -243,7 +257,7 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
     const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
     const bool taking = threaded && rb_adaptive_taking();
 
-    me->sampling.ticks += GATE_TICKS;
+    me->sampling.ticks += body_ticks(me, s);
     if (RB_UNLIKELY(!s->taken && !s->left))
         give_first(s);
     if (s->taken < ALWAYS && threaded) {
