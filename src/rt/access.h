@@ -26,6 +26,15 @@ RB_INLINE bool rb_passes_odd(void)
     return --rb_skip >= 0;
 }
 
+// A call that makes a few accesses of that kind: all of them at once, without saving a register.
+RB_INLINE bool rb_passes_odd_call(void)
+{
+    if (rb_odd_skip < 4)
+        return false;
+    rb_odd_skip--;
+    return true;
+}
+
 RB_INLINE void rb_access_odd(const volatile void *address, size_t size, unsigned how, uintptr_t pc)
 {
     if (RB_UNLIKELY(!rb_passes_odd()))

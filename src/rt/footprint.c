@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define MOST  32u
-#define PAGE  ((size_t)4096)
-#define CHUNK 512u // pages asked about at once
+#define MOST           32u
+#define PAGE           ((size_t)4096)
+#define CHUNK          512u // pages asked about at once
+#define POPULATE_WRITE 23   // MADV_POPULATE_WRITE, which older headers lack
 
 // Written at start by one thread, and never again.
 static struct {
@@ -13,7 +14,11 @@ static struct {
     size_t bytes;
 } maps[MOST];
 static const struct rb_arena *arenas[MOST];
-static unsigned map_count, arena_count;
+static struct {
+    void *start;
+    size_t bytes;
+} tables[MOST];
+static unsigned map_count, arena_count, table_count;
 
 void rb_footprint_map(const void *start, size_t bytes)
 {
@@ -27,6 +32,29 @@ void rb_footprint_arena(const struct rb_arena *a)
 {
     if (arena_count < MOST)
         arenas[arena_count++] = a;
+}
+
+// Before Linux 5.14 there is no such advice: pages come as they always did.
+void rb_footprint_populate(void *start, size_t bytes)
+{
+    const int saved = errno;
+
+    madvise(start, bytes, POPULATE_WRITE);
+    errno = saved;
+}
+
+void rb_footprint_table(void *start, size_t bytes)
+{
+    if (table_count < MOST) {
+        tables[table_count].start = start;
+        tables[table_count++].bytes = bytes;
+    }
+}
+
+void rb_footprint_warm(void)
+{
+    for (unsigned i = 0; i < table_count; i++)
+        rb_footprint_populate(tables[i].start, tables[i].bytes);
 }
 
 static void add(struct rb_footprint *f, const void *start, size_t bytes)

@@ -24,10 +24,10 @@ static struct place {
     rb_stack stack;
     uint32_t thread;
     uintptr_t pc;
-} *blocks;
+} * blocks;
 static uint64_t block_mask;
-// Which places are not free, a bit for each: few enough to stay in a cache, since at rest too a block that goes
-// is looked for.
+// Which places are not free, a bit for each: few enough to stay in a cache, since at rest too a block that
+// goes is looked for.
 static uint64_t *taken;
 
 int rb_heap_init(size_t bytes)
@@ -49,9 +49,11 @@ int rb_heap_init(size_t bytes)
     return 0;
 }
 
+// Neighbours have neighbouring places, so that a page of the heap takes few of ours. No allocator has two
+// blocks within 32 bytes.
 static inline struct place *place_of(uintptr_t address)
 {
-    return &blocks[(address * 0x9e3779b97f4a7c15u) >> 24 & block_mask];
+    return &blocks[(((address >> 17) * 0x9e3779b97f4a7c15u >> 24) + (address >> 5 & 4095)) & block_mask];
 }
 
 static inline bool is_taken(const struct place *p)

@@ -22,9 +22,8 @@ struct entry {
 struct bucket {
     rb_spin lock;
     uint32_t tick;
-    uint64_t lines; // of memory: a bit for each, hashed, that may have entries here
     struct entry entry[ENTRIES];
-    uint64_t unused[2];
+    uint64_t unused[3];
     struct rb_cell cell[ENTRIES]; // of entry i
 } __attribute__((aligned(512)));
 _Static_assert(sizeof(struct bucket) == 512, "eight cache lines");
@@ -38,6 +37,8 @@ static inline struct rb_cell *cell_of(struct entry *e)
 
 static struct bucket *buckets;
 static uint64_t bucket_mask;
+static uint64_t *lines; // of memory that may have entries in a bucket: a bit for each, hashed; close
+                        // together, as whole pages are asked about
 static uint32_t *pages; // PAGES counters
 
 // The key of an entry: granule number, the bytes of it, and whether atomically.
@@ -57,12 +58,18 @@ static inline uint64_t mix(uint64_t x)
     return x ^ x >> 29;
 }
 
-// Neighbours have neighbouring buckets: an array does not get in its own way, and a page of memory takes few of ours.
+// Neighbours have neighbouring buckets: an array does not get in its own way, and a page of memory takes few
+// of ours.
 static inline struct bucket *bucket_of(uintptr_t address)
 {
     const uint64_t line = address >> LINE_SHIFT & ((1u << (PAGE_SHIFT - LINE_SHIFT)) - 1);
 
     return &buckets[((mix(address >> PAGE_SHIFT) >> 20) + line) & bucket_mask];
+}
+
+static inline uint64_t *lines_of(const struct bucket *b)
+{
+    return &lines[b - buckets];
 }
 
 static inline uint64_t line_bit(uintptr_t address)
@@ -91,7 +98,13 @@ int rb_history_init(size_t bytes)
         return -ENOMEM;
     bucket_mask = count - 1;
     rb_footprint_map(buckets, count * sizeof(struct bucket));
+    lines = mmap(NULL, count * sizeof(*lines), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (lines == MAP_FAILED)
+        return -ENOMEM;
     rb_footprint_map(pages, PAGES * sizeof(*pages));
+    rb_footprint_table(pages, PAGES * sizeof(*pages));
+    rb_footprint_map(lines, count * sizeof(*lines));
     return 0;
 }
 
@@ -102,6 +115,7 @@ void rb_history_reset_after_fork(void)
         return;
     madvise(buckets, (bucket_mask + 1) * sizeof(struct bucket), MADV_DONTNEED);
     madvise(pages, PAGES * sizeof(*pages), MADV_DONTNEED);
+    madvise(lines, (bucket_mask + 1) * sizeof(*lines), MADV_DONTNEED);
 }
 
 // Takes an entry out of its bucket, whose lock is held.
@@ -133,7 +147,7 @@ static struct entry *make_room(struct rb_self *me, struct bucket *b, uint64_t ke
     }
     *victim = (struct entry){.key = key, .generation = generation};
     *cell_of(victim) = (struct rb_cell){0, 0, 0, 0};
-    __atomic_store_n(&b->lines, b->lines | line_bit(key_granule(key) << 3), __ATOMIC_RELAXED);
+    __atomic_fetch_or(lines_of(b), line_bit(key_granule(key) << 3), __ATOMIC_RELAXED);
     __atomic_fetch_add(page_of(key_granule(key) << 3), 1, __ATOMIC_RELAXED);
     return victim;
 }
@@ -242,7 +256,7 @@ typedef void (*visit)(struct rb_self *me, struct entry *e, void *context);
 static void visit_line(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
 {
     struct bucket *b = bucket_of(from);
-    uint64_t lines = 0;
+    uint64_t left = 0;
 
     rb_spin_lock(&b->lock);
     for (unsigned i = 0; i < ENTRIES; i++) {
@@ -251,15 +265,15 @@ static void visit_line(struct rb_self *me, uintptr_t from, uintptr_t end, visit 
         if (e->key && granule + 8 > from && granule < end)
             function(me, e, context);
         if (e->key)
-            lines |= line_bit(granule);
+            left |= line_bit(granule);
     }
-    __atomic_store_n(&b->lines, lines, __ATOMIC_RELAXED);
+    __atomic_store_n(lines_of(b), left, __ATOMIC_RELAXED);
     rb_spin_unlock(&b->lock);
 }
 
 // All entries of [from, end), page by page: pages and lines without entries are passed over, the latter
-// without a lock. Whoever gave this memory up, so that it can be new to others, has put its entries in before.
-// How many lines were looked at.
+// without a lock. Whoever gave this memory up, so that it can be new to others, has put its entries in
+// before. How many lines were looked at.
 static size_t visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
 {
     const uintptr_t page = (uintptr_t)1 << PAGE_SHIFT, line = (uintptr_t)1 << LINE_SHIFT;
@@ -271,7 +285,7 @@ static size_t visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, vis
         const uintptr_t page_end = (at | (page - 1)) + 1, stop = page_end && page_end < end ? page_end : end;
         for (uintptr_t l = at; l < stop; l = (l | (line - 1)) + 1) {
             const uintptr_t line_end = (l | (line - 1)) + 1;
-            if (!(__atomic_load_n(&bucket_of(l)->lines, __ATOMIC_RELAXED) & line_bit(l)))
+            if (!(__atomic_load_n(lines_of(bucket_of(l)), __ATOMIC_RELAXED) & line_bit(l)))
                 continue;
             visit_line(me, l, line_end < stop ? line_end : stop, function, context);
             looked_at++;

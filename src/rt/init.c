@@ -112,6 +112,7 @@ static bool set_up(void)
     rb_arena_init(&rb_process.arena, memory / 16 * 5);
     rb_arena_init(&rb_process.kept, (size_t)64 << 20);
     rb_footprint_arena(&rb_sampling_process.arena);
+    rb_footprint_table(rb_unwind_slots, sizeof(rb_unwind_slots));
     return rb_history_init(memory / 2) == 0 && rb_stack_init(memory / 8) == 0 &&
            (sampler.ops == &rb_sample_none || rb_heap_init(memory / 16) == 0) && rb_objects_init() == 0 &&
            rb_threads_init() == 0 && rb_races_init() == 0 && rb_sites_init(memory) == 0 &&

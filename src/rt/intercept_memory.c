@@ -122,17 +122,18 @@ static size_t equal_text(const char *a, const char *b, size_t n)
     return i < n ? i + 1 : n;
 }
 
-// ---- while all rests ----------------------------------------------------------------------------------
-// A comparison and a jump. What else there is to do is in a function apart, for which the registers are saved
-// there alone; `pc` in it is the caller's.
+// ---- while all rests, and what is passed over ----------------------------------------------------------
+// A comparison and a jump, or two. What else there is to do is in a function apart, for which the registers
+// are saved there alone; `pc` in it is the caller's.
 
 #define RB_LIST(...) __VA_ARGS__
-#define RB_WATCHED(ret, name, params, args)                                           \
-    static RB_NOINLINE ret watched_##name(uintptr_t pc, RB_LIST params);              \
-    RB_INTERCEPT(ret, name, params)                                                   \
-    {                                                                                 \
-        return rb_idle() ? RB_FOUND(name) args : watched_##name(RB_PC, RB_LIST args); \
-    }                                                                                 \
+#define RB_WATCHED(ret, name, params, args)                                             \
+    static RB_NOINLINE ret watched_##name(uintptr_t pc, RB_LIST params);                \
+    RB_INTERCEPT(ret, name, params)                                                     \
+    {                                                                                   \
+        return rb_idle() || rb_passes_odd_call() ? RB_FOUND(name) args                  \
+                                                 : watched_##name(RB_PC, RB_LIST args); \
+    }                                                                                   \
     static RB_NOINLINE ret watched_##name(uintptr_t pc, RB_LIST params)
 #pragma GCC diagnostic ignored "-Wpedantic" // bzero returns nothing, by `return`
 

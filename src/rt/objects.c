@@ -48,6 +48,7 @@ int rb_objects_init(void)
     chains = (struct rb_object **)(void *)map;
     pages = (uint32_t *)(void *)(map + CHAINS * sizeof(*chains));
     rb_footprint_map(map, bytes);
+    rb_footprint_table(map, bytes);
     return 0;
 }
 

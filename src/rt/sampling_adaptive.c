@@ -14,12 +14,11 @@
 // Both accounts are in ticks of the clock. The ticker adds budget= of what the program itself has used;
 // threads take off what their accesses and their synchronisation cost, as measured. Below zero nothing is
 // taken but the first calls of a site.
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "rt/access.h"
 #include "rt/arch.h"
+#include "rt/clock.h"
+#include "rt/footprint.h"
+#include "rt/gates.h"
 #include "rt/init.h"
 #include "rt/record.h"
 #include "rt/sampling.h"
@@ -33,18 +32,17 @@
 #define BURST           6u  // when it has been woken, at least
 #define MOST_BURST      4096u
 #define GATE_LEAST      32u    // times through a gate, at least; else as often as sites behind it are called
-#define GATE_TICKS      100u   // of a body with hooks that sleep, beside what the clock sees, at least
-#define GATE_SHARE      4      // of the time between two passes in a row, one part in so many
-#define GATE_LONGEST    50000u // which is not all spent there
 #define OTHERS          8u     // bursts prolonged because another thread came by
 #define EAGER           256u   // accesses of a thread at places that cannot sleep that are all taken
-#define MOST_GAP        62u
+#define MOST_GAP        512u   // of those, passed over between two questions, on average
 #define CLOSE_GAP       15u    // while a window closes, and where nothing is taken
 #define REST_GAP        255u   // at places that cannot sleep, while all rests
-#define ODD_TICKS       20000u // between two questions at places that cannot sleep, on average
-#define ODD_SLACK       (64u * ODD_TICKS)
-#define COUNT_GAP       31u            // while counting; what is left of it afterwards hides first calls
-#define COUNTED         16384u         // accesses that are counted before a window
+#define ODD_TICKS       1000u  // of a question at a place that cannot sleep, and its answer
+#define ODD_SHARE       3      // of the budget, one part in so many may go to them
+#define ODD_SLACK       64u    // questions in a row
+#define ODD_PASS_TICKS  8u     // of one that is passed over
+#define COUNT_GAP       31u    // while counting; what is left of it afterwards hides first calls
+#define COUNTED         16384u // accesses that are counted before a window
 #define LEAST           (4u * COUNTED) // accesses that must have been counted before anything is said of all
 #define CALL_TICKS      60u            // of a call that the clock does not see
 #define SYNC_TICKS      20u            // of a synchronisation operation that is not timed, or beside what is
@@ -52,6 +50,8 @@
 #define FORGET_TICKS    100u           // of a line of memory whose history is forgotten
 #define BESIDE          2u             // one part in so many is lost beside: the program's caches
 #define AIM             0.8            // of the budget: the rest is for runs that end in debt
+#define UNSEEN          0.015          // of the program's time is lost to what nobody counts
+#define LEAST_AIM       0.4            // of the budget, however small it is
 #define BATCH           20000u         // ticks a thread spends before it tells
 #define LONGEST         500000u   // ticks of an access, with code written: what is longer was not on a core
 #define LONGEST_SYNC    50000u    // and of a synchronisation operation, which may wait for another thread
@@ -60,7 +60,7 @@
 #define IDLE_TURN       100000000u
 #define WINDOW_AGE      20000000u
 #define WAKES           256u // sites that are woken at once
-#define DEBT_SHARE      3    // of what comes in, one part in so many pays back what was given to begin with
+#define DEBT_SHARE      2    // of what comes in, one part in so many pays back what was given to begin with
 #define EPISODE_SHARE   8    // of what an account may hold, one part in so many is enough for an episode
 #define OVERDRAFT_SHARE 8    // of what an account may hold, one part in so many may be owed for new code
 #define WINDOW_SHARE    4    // of what is earned, one part in so many is for windows
@@ -122,14 +122,6 @@ static struct {
     struct rb_waiting wait;
 } book;
 
-static uint64_t read_ns(clockid_t which)
-{
-    struct timespec t;
-
-    syscall(SYS_clock_gettime, which, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static bool is_open(void)
 {
     return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) >= 0;
@@ -168,11 +160,6 @@ static bool give_burst(struct rb_site *s)
 {
     give(s, now.burst);
     return true;
-}
-
-static bool give_gate(struct rb_site *s)
-{
-    return rb_site_is_gate(s) && give_burst(s);
 }
 
 // Open until the window is over.
@@ -218,6 +205,7 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
     if (mode == OPEN || is_lavish()) {
         s->left = mode == OPEN ? 0 : s->left;
         s->taken++;
+        rb_gate_looked(me, s);
         return RB_TAKE;
     }
     if (!is_open() && s->taken >= ALWAYS) {
@@ -234,30 +222,20 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
         s->left--;
     }
     s->taken++;
+    rb_gate_looked(me, s);
     return RB_TAKE;
 }
 
-// What the sleeping hooks of a body cost. Nobody times that: it is a share of the time from one pass to the
-// next of the same thread, if it has been nowhere else meanwhile.
-static uint64_t body_ticks(struct rb_self *me, const struct rb_site *s)
-{
-    const uint64_t ticks = rb_arch_ticks(), passed = ticks - me->sampling.gate_ticks;
-    const uint64_t lately = passed < GATE_LONGEST ? passed : GATE_LONGEST;
-    const bool again = me->sampling.gate == s->pc;
-
-    me->sampling.gate = s->pc;
-    me->sampling.gate_ticks = ticks;
-    return again && lately / GATE_SHARE > GATE_TICKS ? lately / GATE_SHARE : GATE_TICKS;
-}
-
 // A function is entered where its hooks are, or a branch goes there: as a site is called, but there is
-// nothing to take. The first times are for what is behind it, which decides for itself whether it is new.
+// nothing to take. The first times are for what is behind it, which decides for itself whether it is new;
+// when all that sleeps, it is soon closed.
 static bool at_gate(struct rb_self *me, struct rb_site *s)
 {
     const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
     const bool taking = threaded && rb_adaptive_taking();
+    const struct rb_gate_pass pass = rb_gate_pass(me, s, book.ticks_a_ns);
 
-    me->sampling.ticks += body_ticks(me, s);
+    me->sampling.ticks += pass.ticks;
     if (RB_UNLIKELY(!s->taken && !s->left))
         give_first(s);
     if (s->taken < ALWAYS && threaded) {
@@ -268,12 +246,15 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
         s->left = mode == OPEN ? 0 : s->left;
         return true;
     }
+    if (pass.idle)
+        s->left = s->slow ? 0 : s->left / 4;
     meet(me, s);
     if (taking && is_open() && s->left > 1) {
         s->left--;
         return true;
     }
     s->left = 0;
+    rb_gate_closed(me);
     rb_site_sleep(me, s);
     return false;
 }
@@ -303,7 +284,7 @@ static RB_NOINLINE void end_counting(void)
     if (!__atomic_compare_exchange_n(&now.mode, &mode, CLOSING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
     const uint64_t n = __atomic_load_n(&now.counted, __ATOMIC_RELAXED);
-    const double ns = (double)(read_ns(CLOCK_PROCESS_CPUTIME_ID) - book.count_cpu) - (double)n * GATED_NS;
+    const double ns = (double)(rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - book.count_cpu) - (double)n * GATED_NS;
     book.counted += n;
     book.counted_ns += ns > 0 ? ns : 0;
     __atomic_store_n(&now.left, window_ticks(), __ATOMIC_RELAXED);
@@ -343,8 +324,8 @@ static void open_window(void)
     wake_all(NULL);
     now.left = COUNTED;
     now.counted = 0;
-    book.opened_ns = read_ns(CLOCK_MONOTONIC);
-    book.count_cpu = read_ns(CLOCK_PROCESS_CPUTIME_ID);
+    book.opened_ns = rb_clock_ns(CLOCK_MONOTONIC);
+    book.count_cpu = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     book.windows++;
     __atomic_store_n(&now.mode, COUNTING, __ATOMIC_RELEASE);
 }
@@ -430,6 +411,14 @@ static bool is_rested(void)
     return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > enough();
 }
 
+// The share of the program's own time that may be spent on what is counted.
+static double aim(void)
+{
+    const double budget = (double)rb_options.budget * 1e-6, most = budget * AIM - UNSEEN;
+
+    return most > budget * LEAST_AIM ? most : budget * LEAST_AIM;
+}
+
 static double start_ns(void)
 {
     const double ns = (double)rb_options.budget * 1e-4 * START_NS;
@@ -463,13 +452,13 @@ static void pay_in(int64_t income, int64_t cost)
 // nothing.
 static bool earn(void)
 {
-    const uint64_t cpu = read_ns(CLOCK_PROCESS_CPUTIME_ID), ticker = read_ns(CLOCK_THREAD_CPUTIME_ID);
+    const uint64_t cpu = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID), ticker = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const uint64_t turns_ns =
         ticker < book.turn_ns ? ticker : ticker - book.turn_ns; // a new ticker begins at 0
     const uint64_t spent = __atomic_load_n(&now.spent, __ATOMIC_RELAXED);
-    const uint64_t real_ns = read_ns(CLOCK_MONOTONIC);
+    const uint64_t real_ns = rb_clock_ns(CLOCK_MONOTONIC);
     const double real = (double)(real_ns - book.started_ns);
-    const double share = (double)rb_options.budget * 1e-6 * AIM;
+    const double share = aim();
 
     if (real > 0)
         book.ticks_a_ns = (double)(rb_arch_ticks() - book.started_ticks) / real;
@@ -512,10 +501,10 @@ static void size_bursts(void)
     now.burst = burst;
 }
 
-// All that sleep, if that is cheap, or some that are drawn at random.
+// All that sleep, if that is cheap, or some that are drawn at random, with the gates in front of them.
 static void wake_some(void)
 {
-    struct rb_site *list[WAKES];
+    struct rb_site *list[2 * WAKES];
     const uint32_t sites = rb_sites_count();
     uint32_t count = 0;
 
@@ -526,12 +515,14 @@ static void wake_some(void)
     }
     for (uint32_t i = 0; i < WAKES; i++) {
         struct rb_site *s = rb_site_number((uint32_t)rb_rng_below(&book.rng, sites));
+        struct rb_site *gate = rb_site_known(s->gate);
         if (s->state == RB_SITE_ASLEEP && give_burst(s))
             list[count++] = s;
+        if (gate && gate->state == RB_SITE_ASLEEP && give_burst(gate))
+            list[count++] = gate;
     }
     if (count)
         rb_sites_flip(list, count, RB_SITE_AWAKE);
-    rb_sites_flip_all(give_gate, RB_SITE_AWAKE);
 }
 
 // When there is nothing to do until so much has been earned, the ticker sleeps half of the time that this
@@ -573,7 +564,7 @@ static uint64_t turn(void)
     const bool busy = earn();
 
     if (mode == COUNTING || mode == OPEN) {
-        if (read_ns(CLOCK_MONOTONIC) - book.opened_ns < WINDOW_AGE)
+        if (rb_clock_ns(CLOCK_MONOTONIC) - book.opened_ns < WINDOW_AGE)
             return SHORT_TURN;
         end_window(mode);
         return SHORT_TURN;
@@ -614,7 +605,7 @@ static int init(void)
     threaded = false;
     changing = 0;
     rb_rng_seed(&book.rng, rb_sampling_process.seed ^ 0x5bd1e995u);
-    book.started_ns = read_ns(CLOCK_MONOTONIC);
+    book.started_ns = rb_clock_ns(CLOCK_MONOTONIC);
     book.started_ticks = rb_arch_ticks();
     book.ticks_a_ns = 2.5; // until the first turn knows better
     now.burst = FIRST;
@@ -629,13 +620,14 @@ static void have_threads(void)
     if (!__atomic_exchange_n(&threaded, true, __ATOMIC_ACQ_REL)) {
         if (rb_resting())
             end_rest();
-        book.turned_ns = read_ns(CLOCK_MONOTONIC);
+        book.turned_ns = rb_clock_ns(CLOCK_MONOTONIC);
         const uint64_t ns = book.turned_ns - book.started_ns;
         if (ns > 1000000)
             book.ticks_a_ns = (double)(rb_arch_ticks() - book.started_ticks) / (double)ns;
-        book.cpu_ns = read_ns(CLOCK_PROCESS_CPUTIME_ID);
+        book.cpu_ns = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         now.allowance = book.debt = (int64_t)(start_ns() * book.ticks_a_ns);
         now.lavish = now.allowance / 2;
+        rb_footprint_warm();
         wake_all(give_first);
         rb_watchpoints_open();
     }
@@ -661,22 +653,22 @@ static uint64_t begin(struct rb_self *me)
 }
 
 // Places that cannot sleep are passed over by a gap of their own when they come so close together that their
-// questions cost too much: `due` is where the clock would be if each had taken ODD_TICKS.
+// questions cost too much: `due` is where the clock would be if each had come as long after the last as the
+// budget wants. The further ahead it is, the wider the gap.
 static enum rb_take at_odd_place(struct rb_self *me)
 {
     static RB_TLS uint64_t due;
-    const uint64_t ticks = rb_arch_ticks();
-    struct rb_sampling *s = &me->sampling;
+    const uint64_t each = ODD_TICKS * ODD_SHARE * UINT64_C(1000000) / (rb_options.budget + 1);
+    const uint64_t ticks = rb_arch_ticks(), least = ticks - ODD_SLACK * each, most = ticks + MOST_GAP * each;
 
-    if (due + ODD_SLACK < ticks)
-        due = ticks - ODD_SLACK;
-    due += ODD_TICKS;
-    rb_odd_skip = due > ticks ? (int64_t)rb_rng_below(&me->rng, 2 * MOST_GAP + 1) : 0;
-    if (!threaded || !is_open())
-        return RB_PASS;
-    if (++s->odd <= EAGER || is_lavish() || __atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN)
-        rb_odd_skip = 0;
-    return RB_TAKE;
+    due = (due < least ? least : due < most ? due : most) + each;
+    const uint64_t gap = due > ticks ? (due - ticks) / each : 0;
+    const bool all =
+        ++me->sampling.odd <= EAGER || is_lavish() || __atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN;
+    const bool taken = threaded && is_open();
+    rb_odd_skip = taken && all ? 0 : (int64_t)rb_rng_below(&me->rng, 2 * gap + 1);
+    me->sampling.sync_ticks += (uint64_t)rb_odd_skip * ODD_PASS_TICKS;
+    return taken ? RB_TAKE : RB_PASS;
 }
 
 static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
@@ -777,7 +769,7 @@ const struct rb_policy rb_policy_adaptive = {.ops = &rb_sample_adaptive,
 void rb_adaptive_summary(struct rb_adaptive_summary *a)
 {
     const double spent_ns = (double)__atomic_load_n(&now.spent, __ATOMIC_RELAXED) / book.ticks_a_ns;
-    const double cpu = (double)read_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const double cpu = (double)rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     const double each = book.counted ? book.counted_ns / (double)book.counted : 0;
     const double synced_ns = (double)__atomic_load_n(&now.synced, __ATOMIC_RELAXED) / book.ticks_a_ns;
     const double watched_ns = (double)rb_watchpoints_spent() / book.ticks_a_ns;

@@ -11,7 +11,9 @@ struct rb_sampling {
     uint32_t odd;         // adaptive: accesses so far at places that cannot sleep
     uint32_t window;      // adaptive: the last window seen
     uintptr_t gate;       // adaptive: the last it went through,
-    uint64_t gate_ticks;  // adaptive: and when
+    uint64_t gate_ticks;  // adaptive: and when,
+    uint64_t gate_ns;     // adaptive: and its CPU time then, or 0
+    uint32_t looks;       // adaptive: accesses looked at
     uint64_t ticks;       // adaptive: spent, not yet told the process
     uint64_t sync_ticks;  // adaptive: the same, on synchronisation
     uint64_t synced;      // adaptive: operations that are in that

@@ -20,6 +20,7 @@
 #define PATIENCE   128u       // calls, the first time, and the least
 #define SPAN       (4u << 20) // code that is made writable at once
 #define SITE_SHARE 512u       // a site for so many bytes of memory=
+#define MANY       128u       // sites: the whole hash table is cheaper at once
 
 // Where the linker put the hooks (tsan_abi.c).
 extern const char __start_rb_hooks[] RB_HIDDEN, __stop_rb_hooks[] RB_HIDDEN;
@@ -169,6 +170,8 @@ static RB_NOINLINE struct rb_site *add(uintptr_t pc, bool gate)
         verify(s, gate);
     } else if (!s && used < room) {
         s = &record[++used];
+        if (used == MANY)
+            rb_footprint_populate(place, places * sizeof(*place));
         *s = (struct rb_site){.pc = pc};
         verify(s, gate);
         __atomic_store_n(&place[at], used, __ATOMIC_RELEASE);
@@ -196,6 +199,13 @@ struct rb_site *rb_site_at(struct rb_self *me, uintptr_t pc)
 struct rb_site *rb_gate_at(uintptr_t gate)
 {
     return find_or_add(gate, true);
+}
+
+struct rb_site *rb_site_known(uintptr_t pc)
+{
+    uint32_t at;
+
+    return rb_sites_on && pc ? find(pc, &at) : NULL;
 }
 
 uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook)
@@ -412,8 +422,8 @@ int rb_sites_init(size_t memory)
     void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED)
         return -ENOMEM;
-    record = map;
-    place = (uint32_t *)(record + room + 1);
+    place = map;
+    record = (struct rb_site *)(place + places);
     rb_footprint_map(map, bytes);
     rb_sites_on = true;
     return 0;

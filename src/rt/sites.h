@@ -15,8 +15,11 @@ struct rb_site {
     // For the sampler that runs; written without care by whoever calls.
     uint16_t left;  // calls to take before it sleeps
     uint16_t last;  // thread that called last
+    uint16_t looks; // of a gate: how often that thread had looked at accesses by then
     uint8_t others; // times another thread's coming may prolong that
+    bool slow;      // of a gate: what is behind it takes long
     uint32_t taken; // calls
+    uintptr_t gate; // by which somebody came here; 0: by none
 };
 
 // What the hooks of single accesses announce (tsan_abi.c). Of what the others do a site alone says too
@@ -44,6 +47,8 @@ RB_INLINE bool rb_site_is_gate(const struct rb_site *s)
 {
     return s->bytes_back == 0 && s->state < RB_SITE_REFUSED;
 }
+// The site or gate there, if it is known; NULL if not.
+RB_HIDDEN struct rb_site *rb_site_known(uintptr_t pc);
 // Puts it to sleep, now or soon; false if it cannot sleep.
 RB_HIDDEN bool rb_site_sleep(struct rb_self *me, struct rb_site *s);
 RB_INLINE bool rb_site_can_sleep(const struct rb_site *s)

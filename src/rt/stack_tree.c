@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "rt/footprint.h"
 #include "rt/stack_tree.h"
 
 struct node {
@@ -18,6 +19,7 @@ struct node {
 _Static_assert(sizeof(struct node) == 16, "four nodes a cache line");
 
 #define LEAST_BYTES 4096
+#define HEAD_SHARE  32 // of the memory, one part in so many at most is heads
 
 // Written by rb_stack_init alone, before anybody asks.
 static struct {
@@ -46,7 +48,7 @@ int rb_stack_init(size_t bytes)
     bytes &= ~(size_t)4095;
     if (bytes < LEAST_BYTES)
         return -EINVAL;
-    while (chains_log2 < 30 && ((size_t)8 << chains_log2) <= bytes / 4)
+    while (chains_log2 < 30 && ((size_t)8 << chains_log2) <= bytes / HEAD_SHARE)
         chains_log2++;
     const size_t chains_bytes = (size_t)4 << chains_log2;
     const size_t room = (bytes - chains_bytes) / sizeof(struct node);
@@ -65,6 +67,7 @@ int rb_stack_init(size_t bytes)
     table.head = (uint32_t *)(table.node + room);
     table.chains_log2 = chains_log2;
     table.reserve = table.room / 16;
+    rb_footprint_table(table.head, chains_bytes);
     used = 1;
     dropped = 0;
     rb_unwind_forget(); // walks remember nodes

@@ -16,7 +16,7 @@
 #include "rt/cfi.h"
 
 // An empty slot says, rightly, that pc 0 is nowhere in generation 0.
-struct rb_unwind_slot rb_unwind_slots[1u << RB_UNWIND_SLOTS_LOG2];
+struct rb_unwind_slot rb_unwind_slots[1u << RB_UNWIND_SLOTS_LOG2] __attribute__((aligned(4096)));
 uint64_t rb_unwind_generation_now;
 
 // Where there is no such function (tests of this file), both are 0.

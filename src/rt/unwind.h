@@ -15,7 +15,7 @@
 
 #pragma GCC visibility push(hidden)
 
-#define RB_UNWIND_SLOTS_LOG2 16
+#define RB_UNWIND_SLOTS_LOG2 15
 
 // The section of the runtime's function from which a thread's own is called. Stacks end before it.
 #define RB_THREAD_BASE "rb_thread_base"

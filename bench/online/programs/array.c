@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS = 4, LENGTH = 4096 };
+enum { THREADS = 4, LENGTH = 1024 };
 static long input[LENGTH];
-static long rounds = 200000;
+static long rounds = 800000;
 
 static void smooth(long *to, const long *from, int length)
 {
