@@ -21,6 +21,7 @@ static uint64_t time_here(struct rb_self *me, struct rb_site *gate, bool again, 
     if (again)
         gate->slow = passed > LONG;
     s->gate = gate->pc;
+    s->gate_switched = gate->switched;
     s->gate_ticks = ticks;
     s->gate_ns = gate->slow ? rb_clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
     if (passed <= LONG)
@@ -33,7 +34,7 @@ static uint64_t time_here(struct rb_self *me, struct rb_site *gate, bool again, 
 struct rb_gate_pass rb_gate_pass(struct rb_self *me, struct rb_site *gate, double ticks_a_ns)
 {
     struct rb_sampling *s = &me->sampling;
-    const bool again = s->gate == gate->pc;
+    const bool again = s->gate == gate->pc && s->gate_switched == gate->switched; // open all the time
     const uint64_t passed = time_here(me, gate, again, ticks_a_ns);
     const uint64_t looks = (uint16_t)(s->looks - gate->looks) * (uint64_t)LOOK_TICKS;
     const bool mine = gate->last == (uint16_t)me->id && gate->taken;

@@ -277,6 +277,7 @@ static void write_site(struct rb_site *s, enum rb_site_state to)
     }
     *(volatile unsigned char *)byte = to == RB_SITE_ASLEEP ? s->asleep : s->awake;
     __atomic_store_n(&s->state, to, __ATOMIC_RELAXED);
+    s->switched++;
     flipped++;
 }
 

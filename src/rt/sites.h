@@ -13,13 +13,14 @@ struct rb_site {
     uint8_t bytes_back; // of the byte that is written, before pc; of a gate, 0
     uint8_t awake, asleep;
     // For the sampler that runs; written without care by whoever calls.
-    uint16_t left;  // calls to take before it sleeps
-    uint16_t last;  // thread that called last
-    uint16_t looks; // of a gate: how often that thread had looked at accesses by then
-    uint8_t others; // times another thread's coming may prolong that
-    bool slow;      // of a gate: what is behind it takes long
-    uint32_t taken; // calls
-    uintptr_t gate; // by which somebody came here; 0: by none
+    uint16_t left;      // calls to take before it sleeps
+    uint16_t last;      // thread that called last
+    uint16_t looks;     // of a gate: how often that thread had looked at accesses by then
+    uint8_t others : 4; // times another thread's coming may prolong that
+    uint8_t slow : 1;   // of a gate: what is behind it takes long
+    uint8_t switched;   // how often, modulo 256
+    uint32_t taken;     // calls
+    uintptr_t gate;     // by which somebody came here; 0: by none
 };
 
 // What the hooks of single accesses announce (tsan_abi.c). Of what the others do a site alone says too
