@@ -186,8 +186,8 @@ RB_SAY(__tsan_mutex_post_divert, (void *m, unsigned flags),
        ((void)m, (void)flags, me->ignore_sync++, me->ignore_reads++, me->ignore_writes++))
 
 // ---- fibers --------------------------------------------------------------------------------------------
-// A fiber has a state of its own; switching makes the thread use that one. The state a thread began with stays
-// its fiber for the time it is not on another.
+// A fiber has a state of its own; switching makes the thread use that one. The state a thread began with
+// stays its fiber for the time it is not on another.
 
 RB_EXPORT void *__tsan_get_current_fiber(void);
 RB_EXPORT void *__tsan_get_current_fiber(void)

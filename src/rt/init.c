@@ -143,7 +143,8 @@ void rb_init(char *const *environment)
         rb_process.quick = rb_process.ops->knows && !rb_process.windows && !rb_options.record[0];
         rb_self_make();
     } else {
-        rb_complain(NULL, "not enough memory for the runtime: the program runs unwatched; set memory= or ulimit -v");
+        rb_complain(
+            NULL, "not enough memory for the runtime: the program runs unwatched; set memory= or ulimit -v");
     }
     errno = saved;
 }

@@ -431,8 +431,9 @@ RB_INTERCEPT(int, prctl, (int what, ...))
 }
 
 #if !defined(RB_STATIC)
-// std::promise::set_value_at_thread_exit: libstdc++ makes the value ready when the thread has ended, by an atomic store in
-// its own code that nobody sees. So what the thread has done is forgotten, and what it still does not recorded.
+// std::promise::set_value_at_thread_exit: libstdc++ makes the value ready when the thread has ended, by an
+// atomic store in its own code that nobody sees. So what the thread has done is forgotten, and what it still
+// does not recorded.
 RB_INTERCEPT(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, (void *ready))
 {
     struct rb_self *me = rb_enter();

@@ -22,8 +22,8 @@ struct rb_object {
     uint32_t held_in;       // generation of the history in which `owner` was written
     uint32_t arrived;       // Java: times it is locked (tsan_java.c)
     uint32_t parties;       // barriers: how many a round waits for; 0: not known
-    bool read_locked; // `readers` may hold something
-    bool joins;       // an atomic that threads release to without the lock (atomics.c): nothing may be lost
+    bool read_locked;       // `readers` may hold something
+    bool joins; // an atomic that threads release to without the lock (atomics.c): nothing may be lost
     struct rb_sync main, readers; // docs/trace-format.md, section 6
 };
 

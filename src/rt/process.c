@@ -85,8 +85,8 @@ static RB_TLS struct rb_self *forking; // in the guard for the time of a fork
 // The child has one thread and a copy of everything. What the other threads were doing to shared state is not
 // known, so it starts anew: what was recorded before cannot race with what only the child will do.
 //
-// By pthread_atfork, registered before anybody else's: so our `prepare` runs after all others, and in the child
-// we are the first. Others' handlers use locks and memory like any code.
+// By pthread_atfork, registered before anybody else's: so our `prepare` runs after all others, and in the
+// child we are the first. Others' handlers use locks and memory like any code.
 
 static void before_fork(void)
 {
@@ -118,8 +118,8 @@ void rb_watch_fork(void)
     pthread_atfork(before_fork, in_parent, in_child);
 }
 
-// The child of vfork runs in its parent's memory: what it closes or ends would be taken for the parent's. All it may
-// do is exec or end, which the child of fork can as well.
+// The child of vfork runs in its parent's memory: what it closes or ends would be taken for the parent's. All
+// it may do is exec or end, which the child of fork can as well.
 RB_INTERCEPT(pid_t, vfork, (void))
 {
     return fork();

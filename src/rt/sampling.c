@@ -226,7 +226,8 @@ int rb_sampling_init(const struct rb_sampler_spec *spec, uint64_t seed)
     rb_process.windows = policy->sync != NULL;
     rb_process.by_cost = policy->cost != NULL;
     rb_functions_wanted = policy->enter != NULL;
-    // A trace has the functions' entries and exits; what a watchpoint catches is judged by the hook before it.
+    // A trace has the functions' entries and exits; what a watchpoint catches is judged by the hook before
+    // it.
     rb_gates_on = policy->gate && !rb_options.record[0] && !rb_options.watch;
     return start_policy();
 }

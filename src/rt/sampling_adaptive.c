@@ -50,19 +50,20 @@
 #define FORGET_TICKS    100u           // of a line of memory whose history is forgotten
 #define BESIDE          2u             // one part in so many is lost beside: the program's caches
 #define AIM             0.8            // of the budget: the rest is for runs that end in debt
-#define UNSEEN          0.015          // of the program's time is lost to what nobody counts
+#define UNSEEN          0.01           // of the program's time is lost to what nobody counts
 #define LEAST_AIM       0.4            // of the budget, however small it is
 #define BATCH           20000u         // ticks a thread spends before it tells
-#define LONGEST         500000u   // ticks of an access, with code written: what is longer was not on a core
+#define LONGEST         200000u        // ticks of an access: what is longer was not on a core
 #define LONGEST_SYNC    50000u    // and of a synchronisation operation, which may wait for another thread
 #define TURN            10000000u // nanoseconds
 #define SHORT_TURN      1000000u
 #define IDLE_TURN       100000000u
 #define WINDOW_AGE      20000000u
+#define NEW_NS          2e6  // between two awakenings for what is new
 #define WAKES           256u // sites that are woken at once
 #define DEBT_SHARE      2    // of what comes in, one part in so many pays back what was given to begin with
 #define EPISODE_SHARE   8    // of what an account may hold, one part in so many is enough for an episode
-#define OVERDRAFT_SHARE 8    // of what an account may hold, one part in so many may be owed for new code
+#define OVERDRAFT_SHARE 3    // of what an account may hold, one part in so many may be owed for new code
 #define WINDOW_SHARE    4    // of what is earned, one part in so many is for windows
 #define START_NS        4000000u // for each per cent: what it may spend before it has earned anything; paid back
 #define MOST_START_NS   20000000u
@@ -116,6 +117,7 @@ static struct {
     int64_t debt;                           // ticks given to begin with and not yet paid back
     uint64_t episodes;
     bool ahead;  // gates were opened for the window to come
+    bool asks;   // all rests only to see what is usual then
     double pace; // ticks earned in a TURN, as in the last one
     uint32_t idle_turns, lonely_turns;
     struct rb_rng rng;
@@ -127,14 +129,13 @@ static bool is_open(void)
     return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) >= 0;
 }
 
-// So much was spent on new code that it has to wait as well: it sleeps untouched until it is woken with all
-// others.
+// So much was spent on new code that it has to wait as well: it sleeps untouched until all are woken.
 static bool is_overdrawn(void)
 {
     return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) < -book.most / OVERDRAFT_SHARE;
 }
 
-// At the start everything is taken, not bursts alone, while there is more than half of what was given.
+// At the start everything is taken while there is more than half of what was given.
 static bool is_lavish(void)
 {
     return !now.warm && __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > now.lavish;
@@ -196,12 +197,22 @@ static void meet(const struct rb_self *me, struct rb_site *s)
     }
 }
 
+// What is asleep is woken for a new thread, or for code that is new: what it races with is seldom far. Not if
+// that was done a moment ago, or there is not enough left.
+static RB_NOINLINE void wake_for_new(void)
+{
+    if (threaded && !rb_resting() &&
+        rb_arch_ticks() - book.woken_ticks > (uint64_t)(NEW_NS * book.ticks_a_ns) &&
+        __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > 8 * (int64_t)book.flip_ticks)
+        wake_all(give_burst);
+}
+
 static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
 {
     const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
 
-    if (RB_UNLIKELY(!s->taken && !s->left))
-        give_first(s);
+    if (RB_UNLIKELY(!s->taken && !s->left) && give_first(s))
+        wake_for_new();
     if (mode == OPEN || is_lavish()) {
         s->left = mode == OPEN ? 0 : s->left;
         s->taken++;
@@ -236,8 +247,8 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
     const struct rb_gate_pass pass = rb_gate_pass(me, s, book.ticks_a_ns);
 
     me->sampling.ticks += pass.ticks;
-    if (RB_UNLIKELY(!s->taken && !s->left))
-        give_first(s);
+    if (RB_UNLIKELY(!s->taken && !s->left) && give_first(s))
+        wake_for_new();
     if (s->taken < ALWAYS && threaded) {
         s->taken++;
         return true;
@@ -406,11 +417,6 @@ static int64_t enough(void)
     return least > share ? least : share;
 }
 
-static bool is_rested(void)
-{
-    return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > enough();
-}
-
 // The share of the program's own time that may be spent on what is counted.
 static double aim(void)
 {
@@ -479,7 +485,7 @@ static bool earn(void)
     const int64_t cost = (int64_t)((double)turns_ns * book.ticks_a_ns);
     book.turn_ns = ticker;
     book.ticker_ns += turns_ns;
-    book.most = (int64_t)((share * 1e9 + start_ns()) * book.ticks_a_ns);
+    book.most = (int64_t)(((double)rb_options.budget * AIM * 1e3 + start_ns()) * book.ticks_a_ns);
     pay_in((int64_t)(own_ns * share * book.ticks_a_ns), cost);
     const double passed = (double)(real_ns - book.turned_ns);
     book.pace = passed > 0 ? (double)book.earned * TURN / passed : 0;
@@ -518,7 +524,7 @@ static void wake_some(void)
         struct rb_site *gate = rb_site_known(s->gate);
         if (s->state == RB_SITE_ASLEEP && give_burst(s))
             list[count++] = s;
-        if (gate && gate->state == RB_SITE_ASLEEP && give_burst(gate))
+        if (gate && give_burst(gate))
             list[count++] = gate;
     }
     if (count)
@@ -543,7 +549,10 @@ static bool rest_or_not(void)
 
     rb_spin_lock(&changing);
     rests = rb_resting();
-    changes = rests ? is_rested() && !book.wait.unknown : is_exhausted() || book.wait.unknown;
+    const bool rested = book.asks || __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > enough();
+    changes = rests ? rested && !book.wait.unknown : is_exhausted() || book.wait.unknown;
+    if (changes)
+        book.asks = !rests && !is_exhausted();
     if (changes && rests)
         end_rest();
     else if (changes)
@@ -634,15 +643,12 @@ static void have_threads(void)
     rb_ticker_start(turn);
 }
 
-// What is asleep is woken for the new thread, if it is long ago that it was and there is enough left.
 static void spawn(struct rb_self *me)
 {
     have_threads();
     rb_sampling_passed(me);
     rb_sampling_grant(me, 0);
-    if (!rb_resting() && rb_arch_ticks() - book.woken_ticks > 5000000 * (uint64_t)book.ticks_a_ns &&
-        __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > 8 * (int64_t)book.flip_ticks)
-        wake_all(give_burst);
+    wake_for_new();
 }
 
 static uint64_t begin(struct rb_self *me)
@@ -713,7 +719,11 @@ static void cost(struct rb_self *me, uint64_t ticks)
 {
     struct rb_sampling *s = &me->sampling;
 
-    s->ticks += charge(ticks, LONGEST) + CALL_TICKS;
+    s->ticks += charge(ticks - s->away_ticks, LONGEST) + CALL_TICKS;
+    if (RB_UNLIKELY(s->away_ticks)) {
+        s->ticks += (uint64_t)((double)s->away_ns * book.ticks_a_ns);
+        s->away_ticks = s->away_ns = 0;
+    }
     if (RB_LIKELY(s->ticks < BATCH))
         return;
     const int64_t spent = (int64_t)s->ticks;

@@ -15,6 +15,10 @@ struct rb_sampling {
     uint64_t gate_ns;      // adaptive: and its CPU time then, or 0
     uint8_t gate_switched; // adaptive: and how often it had been switched
     uint32_t looks;        // adaptive: accesses looked at
+    uint32_t gate_looks;   // adaptive: and how many at the last gate
+    uint64_t away_ticks;   // of the time since the last account, in calls of the kernel that may wait or be
+                           // scheduled,
+    uint64_t away_ns;      // and of that on a core
     uint64_t ticks;        // adaptive: spent, not yet told the process
     uint64_t sync_ticks;   // adaptive: the same, on synchronisation
     uint64_t synced;       // adaptive: operations that are in that

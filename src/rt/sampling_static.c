@@ -12,8 +12,8 @@
 #include "rt/access.h"
 #include "rt/modules.h"
 #include "rt/sampling.h"
-#include "rt/unwind.h"
 #include "rt/sites.h"
+#include "rt/unwind.h"
 
 #define LINES 8192u
 #define WAYS  8u

@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 #include "rt/arch.h"
+#include "rt/clock.h"
 #include "rt/footprint.h"
 
 #define PAGE 4096u
 // Writing code costs 20 to 300 microseconds, however many sites there are: two mprotects, and every core that
-// runs the program is interrupted. A call of a site in the queue costs about PASS_TICKS. So writing is put
+// runs the program is interrupted. A call of a site in the queue costs about PASS_NS. So writing is put
 // off until as much was spent on such calls as it took the last time.
 #define QUEUE      1024u
-#define PASS_TICKS 160u
+#define PASS_NS    120u
 #define PATIENCE   128u       // calls, the first time, and the least
 #define SPAN       (4u << 20) // code that is made writable at once
 #define SITE_SHARE 512u       // a site for so many bytes of memory=
@@ -265,6 +266,21 @@ static struct text span_of(const struct text *text, uintptr_t pc)
     return t;
 }
 
+// A gate's byte is its state: it is written by threads that find it open, under `lock`, and by others, under
+// `flips`; so `state` may be the older of the two.
+static void write_gate(struct rb_site *s, enum rb_site_state to)
+{
+    __atomic_store_n(&s->state, to, __ATOMIC_RELAXED);
+    __atomic_store_n((unsigned char *)s->pc, to == RB_SITE_ASLEEP ? s->asleep : s->awake, __ATOMIC_RELAXED);
+    s->switched++;
+    __atomic_fetch_add(&flipped, 1, __ATOMIC_RELAXED);
+}
+
+static bool is_closed(const struct rb_site *gate)
+{
+    return __atomic_load_n((const unsigned char *)gate->pc, __ATOMIC_RELAXED) == gate->asleep;
+}
+
 static void write_site(struct rb_site *s, enum rb_site_state to)
 {
     unsigned char *byte = (unsigned char *)s->pc - s->bytes_back;
@@ -278,11 +294,13 @@ static void write_site(struct rb_site *s, enum rb_site_state to)
     *(volatile unsigned char *)byte = to == RB_SITE_ASLEEP ? s->asleep : s->awake;
     __atomic_store_n(&s->state, to, __ATOMIC_RELAXED);
     s->switched++;
-    flipped++;
+    __atomic_fetch_add(&flipped, 1, __ATOMIC_RELAXED);
 }
 
 static bool is_due(const struct rb_site *s, enum rb_site_state to)
 {
+    if (rb_site_is_gate(s))
+        return is_closed(s) == (to == RB_SITE_AWAKE);
     return to == RB_SITE_ASLEEP ? s->state <= RB_SITE_DROWSY : s->state == RB_SITE_ASLEEP;
 }
 
@@ -306,8 +324,8 @@ static void give_up(void)
 {
     rb_sites_on = false;
     for (uint32_t i = 1; i <= rb_sites_count(); i++)
-        if (rb_site_is_gate(&record[i]) && record[i].state == RB_SITE_ASLEEP)
-            write_site(&record[i], RB_SITE_AWAKE);
+        if (rb_site_is_gate(&record[i]))
+            write_gate(&record[i], RB_SITE_AWAKE);
 }
 
 // `flips` is held. It is done in spans: all sites that are in the first one's, then the rest.
@@ -321,7 +339,7 @@ static uint32_t flip(const struct batch *b)
         if (!(s = due(b, i)))
             continue;
         if (rb_site_is_gate(s)) {
-            write_site(s, b->to);
+            write_gate(s, b->to);
             done++;
             continue;
         }
@@ -364,7 +382,9 @@ uint32_t rb_sites_flip_all(bool (*wanted)(struct rb_site *s), enum rb_site_state
     return try_flip(&(struct batch){NULL, rb_sites_count(), wanted, to});
 }
 
-static RB_NOINLINE void work_off(void)
+// The thread may lose its core here, or wait for others: what that took is known from the clock, and what it
+// cost from the thread's own.
+static RB_NOINLINE void work_off(struct rb_self *me)
 {
     const int saved = errno;
 
@@ -378,9 +398,11 @@ static RB_NOINLINE void work_off(void)
         queued = 0;
         impatience = 0;
         rb_spin_unlock(&lock);
-        const uint64_t start = rb_arch_ticks();
+        const uint64_t start = rb_arch_ticks(), start_ns = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         flip(&(struct batch){list, count, NULL, RB_SITE_ASLEEP});
-        const uint64_t calls = (rb_arch_ticks() - start) / PASS_TICKS;
+        const uint64_t ns = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns, calls = ns / PASS_NS;
+        me->sampling.away_ticks += rb_arch_ticks() - start;
+        me->sampling.away_ns += ns;
         patience = calls < PATIENCE ? PATIENCE : calls < 16 * PATIENCE ? (uint32_t)calls : 16 * PATIENCE;
     }
     rb_spin_unlock(&flips);
@@ -389,11 +411,13 @@ static RB_NOINLINE void work_off(void)
 
 bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
 {
-    (void)me;
     if (!rb_site_can_sleep(s))
         return false;
-    if (rb_site_is_gate(s)) {
-        rb_sites_flip(&s, 1, RB_SITE_ASLEEP);
+    if (rb_site_is_gate(s)) { // at once, also while somebody writes code
+        rb_spin_lock(&lock);
+        if (rb_sites_on && rb_site_is_gate(s)) // else it was moved (compact)
+            write_gate(s, RB_SITE_ASLEEP);
+        rb_spin_unlock(&lock);
         return rb_sites_on;
     }
     if (s->state == RB_SITE_AWAKE) {
@@ -408,7 +432,7 @@ bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
     __atomic_store_n(&impatience, calls, __ATOMIC_RELAXED);
     if (calls >= __atomic_load_n(&patience, __ATOMIC_RELAXED) ||
         __atomic_load_n(&queued, __ATOMIC_RELAXED) == QUEUE)
-        work_off();
+        work_off(me);
     return rb_sites_on;
 }
 
@@ -480,7 +504,7 @@ void rb_sites_counts(struct rb_site_counts *counts)
     for (uint32_t r = 1; r <= used; r++) {
         if (rb_site_is_gate(&record[r])) {
             counts->gates++;
-            counts->open += record[r].state == RB_SITE_AWAKE;
+            counts->open += !is_closed(&record[r]);
             continue;
         }
         counts->sites += record[r].state < RB_SITE_REFUSED;

@@ -18,9 +18,11 @@ struct rb_site {
     uint16_t looks;     // of a gate: how often that thread had looked at accesses by then
     uint8_t others : 4; // times another thread's coming may prolong that
     uint8_t slow : 1;   // of a gate: what is behind it takes long
-    uint8_t switched;   // how often, modulo 256
-    uint32_t taken;     // calls
-    uintptr_t gate;     // by which somebody came here; 0: by none
+    uint8_t
+        hooks : 3; // of a gate: the logarithm of how many calls are behind it, as far as seen; 7: very many
+    uint8_t switched; // how often, modulo 256
+    uint32_t taken;   // calls
+    uintptr_t gate;   // by which somebody came here; 0: by none
 };
 
 // What the hooks of single accesses announce (tsan_abi.c). Of what the others do a site alone says too

@@ -52,7 +52,8 @@ RB_ALL_SIZES
     RB_EXPORT void __railbird_read##n(void *a); \
     RB_EXPORT void __railbird_write##n(void *a);
 RB_PRESERVING(1)
-RB_PRESERVING(2) RB_PRESERVING(4) RB_PRESERVING(8) RB_PRESERVING(16)
+RB_PRESERVING(2)
+RB_PRESERVING(4) RB_PRESERVING(8) RB_PRESERVING(16)
 
 // All of them, to be looked up by whoever finds a call of one in the code (watchpoints.c).
 #undef RB_PLAIN

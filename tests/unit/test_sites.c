@@ -11,6 +11,7 @@
 
 #include "rt/sites.h"
 
+static struct rb_self self;
 static uint64_t calls;
 static uintptr_t last;
 
@@ -72,7 +73,7 @@ static uint64_t calls_of(void (*f)(void))
 static void sleep_now(struct rb_site *s)
 {
     for (int i = 0; i < 1000 && s->state != RB_SITE_ASLEEP; i++)
-        assert_true(rb_site_sleep(NULL, s));
+        assert_true(rb_site_sleep(&self, s));
     assert_int_equal(s->state, RB_SITE_ASLEEP);
 }
 
@@ -103,8 +104,8 @@ static void refuses(void **state)
     assert_int_equal(site_of(elsewhere)->state, RB_SITE_REFUSED);
     assert_int_equal(rb_site_at(NULL, (uintptr_t)&on_stack[8])->state, RB_SITE_REFUSED);
     assert_int_equal(rb_site_at(NULL, 4096)->state, RB_SITE_REFUSED);
-    assert_false(rb_site_sleep(NULL, site_of(elsewhere)));
-    assert_false(rb_site_sleep(NULL, NULL));
+    assert_false(rb_site_sleep(&self, site_of(elsewhere)));
+    assert_false(rb_site_sleep(&self, NULL));
 }
 
 static char text_protection(void)
@@ -143,7 +144,7 @@ static void held(void **state)
     rb_sites_hold();
     rb_sites_hold();
     for (int i = 0; i < 1000; i++)
-        rb_site_sleep(NULL, s);
+        rb_site_sleep(&self, s);
     assert_int_equal(calls_of(direct), 1);
     rb_sites_let();
     assert_int_equal(rb_sites_flip(&s, 1, RB_SITE_ASLEEP), 0);
@@ -166,7 +167,7 @@ static void gates(void **state)
     assert_ptr_not_equal(rb_gate_at((uintptr_t)&gate[1]), g);
     assert_true(rb_site_is_gate(g) && rb_site_can_sleep(g));
     assert_false(rb_site_is_gate(site_of(direct)));
-    assert_true(rb_site_sleep(NULL, g));
+    assert_true(rb_site_sleep(&self, g));
     assert_int_equal(gate[0], 0);
     assert_int_equal(gate[1], 1);
     rb_sites_counts(&after);
