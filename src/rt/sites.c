@@ -154,6 +154,18 @@ static void compact(void)
     dead = 0;
 }
 
+// Whoever goes through all of them sees a record that is dead until it is whole.
+static void fill(struct rb_site *s, uintptr_t pc, bool gate)
+{
+    struct rb_site fresh = {.pc = pc};
+
+    verify(&fresh, gate);
+    const uint8_t state = fresh.state;
+    fresh.state = RB_SITE_DEAD;
+    *s = fresh;
+    __atomic_store_n(&s->state, state, __ATOMIC_RELEASE);
+}
+
 static RB_NOINLINE struct rb_site *add(uintptr_t pc, bool gate)
 {
     struct rb_site *s;
@@ -167,14 +179,14 @@ static RB_NOINLINE struct rb_site *add(uintptr_t pc, bool gate)
     s = find(pc, &at);
     if (s && s->state == RB_SITE_DEAD) { // another library, at the same place
         dead--;
-        *s = (struct rb_site){.pc = pc};
-        verify(s, gate);
+        fill(s, pc, gate);
     } else if (!s && used < room) {
-        s = &record[++used];
         if (used == MANY)
             rb_footprint_populate(place, places * sizeof(*place));
-        *s = (struct rb_site){.pc = pc};
-        verify(s, gate);
+        s = &record[used + 1];
+        s->state = RB_SITE_DEAD;
+        fill(s, pc, gate);
+        __atomic_store_n(&used, used + 1, __ATOMIC_RELEASE);
         __atomic_store_n(&place[at], used, __ATOMIC_RELEASE);
     }
     rb_spin_unlock(&lock);
@@ -276,6 +288,7 @@ static void write_gate(struct rb_site *s, enum rb_site_state to)
     __atomic_fetch_add(&flipped, 1, __ATOMIC_RELAXED);
 }
 
+// Within `flips`: its library may go else.
 static bool is_closed(const struct rb_site *gate)
 {
     return __atomic_load_n((const unsigned char *)gate->pc, __ATOMIC_RELAXED) == gate->asleep;
@@ -504,7 +517,7 @@ void rb_sites_counts(struct rb_site_counts *counts)
     for (uint32_t r = 1; r <= used; r++) {
         if (rb_site_is_gate(&record[r])) {
             counts->gates++;
-            counts->open += !is_closed(&record[r]);
+            counts->open += record[r].state == RB_SITE_AWAKE;
             continue;
         }
         counts->sites += record[r].state < RB_SITE_REFUSED;
