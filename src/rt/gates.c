@@ -5,7 +5,7 @@
 
 #define LEAST      60u    // ticks of a change of bodies, beside what the clock sees
 #define HOOK_TICKS 3u     // of a hook that sleeps
-#define MANY       7u     // 2^7 hooks or more
+#define MANY       4u     // 2^4 hooks or more
 #define BRANCH     3u     // 2^3 behind a probe
 #define ASK_NS     400u   // of a question to the kernel
 #define SHARE      3u     // of the time between two passes in a row, one part in so many goes to such hooks
@@ -51,7 +51,7 @@ static void count_hooks(struct rb_site *gate, uint64_t looks)
     const unsigned log2 = looks ? 63u - (unsigned)__builtin_clzll(looks) : 0;
 
     if (log2 > gate->hooks)
-        gate->hooks = log2 < MANY ? log2 & MANY : MANY;
+        gate->hooks = log2 < MANY ? log2 & 7u : MANY;
 }
 
 // What hooks that sleep have cost in a pass: nobody counts them, but it is known how many there were when

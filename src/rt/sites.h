@@ -19,7 +19,7 @@ struct rb_site {
     uint8_t others : 4; // times another thread's coming may prolong that
     uint8_t slow : 1;   // of a gate: what is behind it takes long
     uint8_t
-        hooks : 3; // of a gate: the logarithm of how many calls are behind it, as far as seen; 7: very many
+        hooks : 3; // of a gate: the logarithm of how many calls are behind it, as far as seen; 4: many
     uint8_t switched; // how often, modulo 256
     uint32_t taken;   // calls
     uintptr_t gate;   // by which somebody came here; 0: by none
