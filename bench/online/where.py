@@ -7,7 +7,7 @@ run.py compares whole runs, and on a shared machine two runs of the same thing d
 times a second of its CPU time and asked where it is: in a function of the runtime, in the kernel on the runtime's behalf (page faults of its
 functions, mprotect, its thread), or in its own code. What the runtime takes from the program's caches is not in it, nor is waiting for
 locks that others hold longer; so this is a lower bound, and a steady one. A function whose name both the runtime and the plain program have is
-counted apart. Needs perf (linux-perf). The base is the same with sampler=none.
+counted apart; atomic operations are done in the runtime's hooks, so programs that do little else say nothing here. Needs perf (linux-perf). The base is the same with sampler=none.
 """
 import argparse
 import collections
