@@ -30,7 +30,7 @@ static uint64_t time_here(struct rb_self *me, struct rb_site *gate, bool again, 
 {
     struct rb_sampling *s = &me->sampling;
     const uint64_t ticks = rb_arch_ticks(), before_ns = s->gate_ns;
-    uint64_t passed = again ? ticks - s->gate_ticks : 0;
+    const uint64_t passed = again ? ticks - s->gate_ticks : 0;
 
     if (again)
         gate->slow = passed > LONG;
@@ -40,7 +40,7 @@ static uint64_t time_here(struct rb_self *me, struct rb_site *gate, bool again, 
     s->gate_ns = gate->slow ? on_core_ns(s, ticks) : 0;
     if (passed <= LONG)
         return passed;
-    if (again && before_ns)
+    if (before_ns)
         return (uint64_t)((double)(s->gate_ns - before_ns) * ticks_a_ns);
     return passed < LONGEST ? passed : LONGEST;
 }

@@ -719,7 +719,7 @@ static void cost(struct rb_self *me, uint64_t ticks)
 {
     struct rb_sampling *s = &me->sampling;
 
-    s->ticks += charge(ticks - s->away_ticks, LONGEST) + CALL_TICKS;
+    s->ticks += charge(ticks > s->away_ticks ? ticks - s->away_ticks : 0, LONGEST) + CALL_TICKS;
     if (RB_UNLIKELY(s->away_ticks)) {
         s->ticks += (uint64_t)((double)s->away_ns * book.ticks_a_ns);
         s->away_ticks = s->away_ns = 0;
