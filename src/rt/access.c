@@ -6,6 +6,7 @@
 #include "rt/race.h"
 #include "rt/record.h"
 #include "rt/sampling_collide.h"
+#include "rt/sites.h"
 #include "rt/watchpoints.h"
 
 #define FREED_KEPT  1024u
@@ -124,7 +125,7 @@ void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr
 
 void rb_access_slow(uintptr_t address, size_t size, unsigned how, uintptr_t pc)
 {
-    struct rb_self *me = rb_enter();
+    struct rb_self *me = rb_is_drowsy(pc) ? NULL : rb_enter();
 
     if (!me)
         return;

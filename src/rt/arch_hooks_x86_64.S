@@ -73,6 +73,23 @@ __railbird_\name:
 1:
 	.endm
 
+// Returns, carry clear, if the site waits to be put to sleep by somebody who is at it: rb_is_drowsy() of rt/sites.h.
+	.macro	doze
+	movq	rb_drowsy@gottpoff(%rip), %r11
+	addq	%fs:0, %r11
+	movl	(%rsp), %r10d
+	andl	$0x78, %r10d
+	movq	8(%r11,%r10), %r10
+	cmpq	(%rsp), %r10
+	jne	3f
+	movq	rb_flips_epoch(%rip), %r10
+	cmpq	(%r11), %r10
+	jne	3f
+	clc
+	ret
+3:
+	.endm
+
 	.macro	leave_to function
 	leaq	\function(%rip), %r11
 	jmp	rb_preserving
@@ -82,6 +99,7 @@ __railbird_\name:
 	.macro	access name, size, how
 	begin	\name
 	pass
+	doze
 	movl	$RB_SIZED(\size, \how), %r10d
 	leave_to rb_hooked_access
 	end	\name
@@ -90,6 +108,7 @@ __railbird_\name:
 // Carry: go to the body with hooks. Asleep the call is `test`, which clears it.
 	.section rb_hooks, "ax", @progbits
 	begin	probe
+	doze
 	leave_to rb_sampling_probe
 	end	probe
 
@@ -101,6 +120,7 @@ __railbird_\name:
 	.macro	range name, function
 	begin	\name
 	pass
+	doze
 	movq	%rsi, %r10
 	leave_to \function
 	end	\name

@@ -33,6 +33,9 @@
 #define MOST_BURST      4096u
 #define GATE_LEAST      32u    // times through a gate, at least; else as often as sites behind it are called
 #define OTHERS          8u     // bursts prolonged because another thread came by
+#define STAMP_SHIFT     14     // of the time at which a burst began
+#define SLOW_NS         1e6    // a burst that took longer is followed by another one
+#define SLOW_GATE       2      // times as long, of a gate
 #define EAGER           256u   // accesses of a thread at places that cannot sleep that are all taken
 #define MOST_GAP        512u   // of those, passed over between two questions, on average
 #define CLOSE_GAP       15u    // while a window closes, and where nothing is taken
@@ -143,12 +146,18 @@ static bool is_lavish(void)
 
 // ---- sites ---------------------------------------------------------------------------------------------
 
+static uint16_t stamp(void)
+{
+    return (uint16_t)(rb_arch_ticks() >> STAMP_SHIFT);
+}
+
 static void give(struct rb_site *s, uint32_t calls)
 {
     if (rb_site_is_gate(s))
         calls = calls > GATE_LEAST ? calls : GATE_LEAST;
     s->left = (uint16_t)calls;
     s->others = OTHERS;
+    s->given = stamp();
 }
 
 static bool give_first(struct rb_site *s)
@@ -194,7 +203,24 @@ static void meet(const struct rb_self *me, struct rb_site *s)
     if (s->others && s->left < BURST) {
         s->others--;
         s->left = BURST;
+        s->given = stamp();
     }
+}
+
+// A burst is over. What comes by so seldom that it took long goes on with the next one, as long as there is
+// more than a turn's earnings.
+static bool goes_on(struct rb_site *s)
+{
+    const double units = SLOW_NS * book.ticks_a_ns / (1 << STAMP_SHIFT);
+    const uint16_t since = (uint16_t)(stamp() - s->given);
+
+    return s->state == RB_SITE_AWAKE && since > (rb_site_is_gate(s) ? SLOW_GATE * units : units) &&
+           __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > book.earned && give_burst(s);
+}
+
+static void count_taken(struct rb_site *s)
+{
+    s->taken += s->taken < UINT16_MAX;
 }
 
 // What is asleep is woken for a new thread, or for code that is new: what it races with is seldom far. Not if
@@ -215,7 +241,7 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
         wake_for_new();
     if (mode == OPEN || is_lavish()) {
         s->left = mode == OPEN ? 0 : s->left;
-        s->taken++;
+        count_taken(s);
         rb_gate_looked(me, s);
         return RB_TAKE;
     }
@@ -224,15 +250,15 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
         return RB_PASS;
     }
     meet(me, s);
-    if (s->left <= 1 || s->state != RB_SITE_AWAKE) {
+    if (s->left > 1 && s->state == RB_SITE_AWAKE) {
+        s->left--;
+    } else if (!goes_on(s)) {
         s->left = 0;
         rb_site_sleep(me, s);
         if (s->state != RB_SITE_AWAKE && s->taken >= FIRST)
             return RB_PASS;
-    } else {
-        s->left--;
     }
-    s->taken++;
+    count_taken(s);
     rb_gate_looked(me, s);
     return RB_TAKE;
 }
@@ -250,7 +276,7 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
     if (RB_UNLIKELY(!s->taken && !s->left) && give_first(s))
         wake_for_new();
     if (s->taken < ALWAYS && threaded) {
-        s->taken++;
+        count_taken(s);
         return true;
     }
     if (taking && (mode == COUNTING || mode == OPEN || is_lavish())) {
@@ -264,6 +290,8 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
         s->left--;
         return true;
     }
+    if (taking && !pass.idle && goes_on(s))
+        return true;
     s->left = 0;
     rb_gate_closed(me);
     rb_site_sleep(me, s);

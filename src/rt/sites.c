@@ -39,6 +39,8 @@ static struct rb_site **queue = queues[0];
 static uint32_t queued, impatience, patience = PATIENCE;
 
 static rb_spin flips; // pages are writable; before `lock` where both are taken
+uint64_t rb_flips_epoch;
+RB_TLS struct rb_drowsy rb_drowsy;
 static uint32_t holds;
 static uint64_t flipped;
 
@@ -110,6 +112,20 @@ static void verify(struct rb_site *s, bool gate)
     s->asleep = call.asleep;
 }
 
+static bool try_flips(void)
+{
+    if (!rb_spin_try(&flips))
+        return false;
+    __atomic_fetch_add(&rb_flips_epoch, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+static void let_flips(void)
+{
+    __atomic_fetch_add(&rb_flips_epoch, 1, __ATOMIC_RELAXED);
+    rb_spin_unlock(&flips);
+}
+
 // ---- the table -----------------------------------------------------------------------------------------
 
 static uint32_t home_of(uintptr_t pc)
@@ -172,9 +188,9 @@ static RB_NOINLINE struct rb_site *add(uintptr_t pc, bool gate)
     uint32_t at;
 
     rb_spin_lock(&lock);
-    if (used == room && dead && !queued && rb_spin_try(&flips)) { // nobody else has a record in hand
+    if (used == room && dead && !queued && try_flips()) { // nobody else has a record in hand
         compact();
-        rb_spin_unlock(&flips);
+        let_flips();
     }
     s = find(pc, &at);
     if (s && s->state == RB_SITE_DEAD) { // another library, at the same place
@@ -377,11 +393,11 @@ static uint32_t try_flip(const struct batch *b)
 {
     uint32_t done = 0;
 
-    if (!rb_sites_on || !rb_spin_try(&flips))
+    if (!rb_sites_on || !try_flips())
         return 0;
     if (!holds)
         done = flip(b);
-    rb_spin_unlock(&flips);
+    let_flips();
     return done;
 }
 
@@ -395,13 +411,26 @@ uint32_t rb_sites_flip_all(bool (*wanted)(struct rb_site *s), enum rb_site_state
     return try_flip(&(struct batch){NULL, rb_sites_count(), wanted, to});
 }
 
+// Others write code now, and its turn has not come: the thread's hook need not come here again until they
+// have done.
+static void leave_alone(const struct rb_site *s)
+{
+    const uint64_t epoch = __atomic_load_n(&rb_flips_epoch, __ATOMIC_RELAXED);
+
+    if (epoch % 2 == 0 || s->state != RB_SITE_DROWSY)
+        return;
+    if (rb_drowsy.epoch != epoch)
+        rb_drowsy = (struct rb_drowsy){.epoch = epoch};
+    rb_drowsy.pc[s->pc >> 3 & 15] = s->pc;
+}
+
 // The thread may lose its core here, or wait for others: what that took is known from the clock, and what it
 // cost from the thread's own.
 static RB_NOINLINE void work_off(struct rb_self *me)
 {
     const int saved = errno;
 
-    if (!rb_spin_try(&flips))
+    if (!try_flips())
         return;
     if (!holds) {
         rb_spin_lock(&lock);
@@ -418,7 +447,7 @@ static RB_NOINLINE void work_off(struct rb_self *me)
         me->sampling.away_ns += ns;
         patience = calls < PATIENCE ? PATIENCE : calls < 16 * PATIENCE ? (uint32_t)calls : 16 * PATIENCE;
     }
-    rb_spin_unlock(&flips);
+    let_flips();
     errno = saved;
 }
 
@@ -446,6 +475,7 @@ bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
     if (calls >= __atomic_load_n(&patience, __ATOMIC_RELAXED) ||
         __atomic_load_n(&queued, __ATOMIC_RELAXED) == QUEUE)
         work_off(me);
+    leave_alone(s);
     return rb_sites_on;
 }
 
@@ -473,21 +503,24 @@ int rb_sites_init(size_t memory)
 void rb_sites_reset_after_fork(void)
 {
     lock = flips = 0;
+    rb_flips_epoch += 2 - rb_flips_epoch % 2;
     holds -= holds > 0;
 }
 
 void rb_sites_hold(void)
 {
-    rb_spin_lock(&flips);
+    while (!try_flips())
+        rb_spin_wait(&flips);
     holds++;
-    rb_spin_unlock(&flips);
+    let_flips();
 }
 
 void rb_sites_let(void)
 {
-    rb_spin_lock(&flips);
+    while (!try_flips())
+        rb_spin_wait(&flips);
     holds--;
-    rb_spin_unlock(&flips);
+    let_flips();
 }
 
 void rb_sites_forget(uintptr_t from, uintptr_t to)

@@ -21,7 +21,8 @@ struct rb_site {
     uint8_t
         hooks : 3; // of a gate: the logarithm of how many calls are behind it, as far as seen; 4: many
     uint8_t switched; // how often, modulo 256
-    uint32_t taken;   // calls
+    uint16_t taken;   // calls, as far as it goes
+    uint16_t given;   // when the burst began, in units of the sampler's
     uintptr_t gate;   // by which somebody came here; 0: by none
 };
 
@@ -57,6 +58,21 @@ RB_HIDDEN bool rb_site_sleep(struct rb_self *me, struct rb_site *s);
 RB_INLINE bool rb_site_can_sleep(const struct rb_site *s)
 {
     return s && s->state < RB_SITE_REFUSED;
+}
+
+// Sites that a thread has found waiting to sleep while somebody else writes code, who may have lost the core
+// over it: nothing is asked about them until that is done, when the epoch changes. Read by the hooks
+// themselves (arch_hooks_*.S), 16 places by bits 3 to 6 of the address.
+struct rb_drowsy {
+    uint64_t epoch;
+    uintptr_t pc[16];
+};
+extern RB_TLS RB_HIDDEN struct rb_drowsy rb_drowsy;
+extern RB_HIDDEN uint64_t rb_flips_epoch; // odd while somebody writes code
+RB_INLINE bool rb_is_drowsy(uintptr_t pc)
+{
+    return RB_UNLIKELY(rb_drowsy.pc[pc >> 3 & 15] == pc) &&
+           rb_drowsy.epoch == __atomic_load_n(&rb_flips_epoch, __ATOMIC_RELAXED);
 }
 
 // The nearest site before `pc`, at most `most` bytes away in the same code: what its call returns to, or 0;
