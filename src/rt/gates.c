@@ -88,6 +88,7 @@ void rb_gate_closed(struct rb_self *me)
 void rb_gate_looked(struct rb_self *me, struct rb_site *s)
 {
     me->sampling.looks++;
+    me->sampling.overs = 0;
     if (me->sampling.gate)
         s->gate = me->sampling.gate;
 }

@@ -36,12 +36,15 @@
 #define STAMP_SHIFT     14     // of the time at which a burst began
 #define SLOW_NS         1e6    // a burst that took longer is followed by another one
 #define SLOW_GATE       2      // times as long, of a gate
-#define EAGER           256u   // accesses of a thread at places that cannot sleep that are all taken
+#define GATE_OVER       32u    // calls in vain, behind a gate, before that is closed
+#define OVER            512u   // and of one site, before it is put to sleep
+#define ALL_TURNS       8u     // every so many turns what sleeps is woken, else what is behind gates alone
+#define EAGER           256u   // accesses of a thread at places that cannot sleep that are all taken; large ones count more
 #define MOST_GAP        512u   // of those, passed over between two questions, on average
 #define CLOSE_GAP       15u    // while a window closes, and where nothing is taken
 #define REST_GAP        255u   // at places that cannot sleep, while all rests
 #define ODD_TICKS       1000u  // of a question at a place that cannot sleep, and its answer
-#define ODD_SHARE       3      // of the budget, one part in so many may go to them
+#define ODD_SHARE       4      // of what is aimed at, one part in so many may go to them
 #define ODD_SLACK       64u    // questions in a row
 #define ODD_PASS_TICKS  8u     // of one that is passed over
 #define COUNT_GAP       31u    // while counting; what is left of it afterwards hides first calls
@@ -90,6 +93,7 @@ static struct {
     int64_t lavish;  // half of what was given to begin with
     uint64_t synced; // ticks, of those spent, on synchronisation
     bool taking;     // accesses; never while all rests
+    bool gated;      // there are gates
 } now __attribute__((aligned(64)));
 static rb_spin changing; // between rest and episode
 static bool threaded;    // there has been a second thread; until then all rests
@@ -122,7 +126,7 @@ static struct {
     bool ahead;  // gates were opened for the window to come
     bool asks;   // all rests only to see what is usual then
     double pace; // ticks earned in a TURN, as in the last one
-    uint32_t idle_turns, lonely_turns;
+    uint32_t idle_turns, lonely_turns, wakes;
     struct rb_rng rng;
     struct rb_waiting wait;
 } book;
@@ -172,6 +176,11 @@ static bool give_burst(struct rb_site *s)
     return true;
 }
 
+static bool give_gate(struct rb_site *s)
+{
+    return rb_site_is_gate(s) && give_burst(s);
+}
+
 // Open until the window is over.
 static bool give_window(struct rb_site *s)
 {
@@ -179,10 +188,20 @@ static bool give_window(struct rb_site *s)
     return rb_site_is_gate(s);
 }
 
-// Who was not called in a window keeps its burst.
+// Who was not called in a window keeps its burst; who is behind a gate need not sleep if that is closed.
 static bool is_spent(struct rb_site *s)
 {
-    return s->left == 0;
+    return s->left == 0 && (rb_site_is_gate(s) || !s->gate);
+}
+
+// Those that are awake though their burst is over: behind a gate.
+static void give_again(void)
+{
+    for (uint32_t i = 0; i < rb_sites_count(); i++) {
+        struct rb_site *s = rb_site_number(i);
+        if (s->state == RB_SITE_AWAKE && !s->left && s->taken && s->bytes_back)
+            give_burst(s);
+    }
 }
 
 static void wake_all(bool (*give)(struct rb_site *s))
@@ -190,6 +209,8 @@ static void wake_all(bool (*give)(struct rb_site *s))
     const uint64_t start = rb_arch_ticks();
 
     rb_sites_flip_all(give, RB_SITE_AWAKE);
+    if (give)
+        give_again();
     book.woken_ticks = rb_arch_ticks();
     book.flip_ticks = book.woken_ticks - start;
 }
@@ -223,6 +244,26 @@ static void count_taken(struct rb_site *s)
     s->taken += s->taken < UINT16_MAX;
 }
 
+// Its burst is over. Writing code is dear, and when the gate in front of it is closed there will soon be no
+// calls: some are put up with.
+static void put_away(struct rb_self *me, struct rb_site *s)
+{
+    struct rb_site *gate;
+
+    if (s->left)
+        s->left = s->given = 0;
+    if (!me->sampling.behind || s->given >= OVER) {
+        rb_site_sleep(me, s);
+        return;
+    }
+    s->given++;
+    if (++me->sampling.overs == GATE_OVER && (gate = rb_site_known(me->sampling.gate)) &&
+        rb_site_is_gate(gate)) {
+        gate->left = 0;
+        rb_site_sleep(me, gate);
+    }
+}
+
 // What is asleep is woken for a new thread, or for code that is new: what it races with is seldom far. Not if
 // that was done a moment ago, or there is not enough left.
 static RB_NOINLINE void wake_for_new(void)
@@ -246,16 +287,15 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
         return RB_TAKE;
     }
     if (!is_open() && s->taken >= ALWAYS) {
-        rb_site_sleep(me, s);
+        put_away(me, s);
         return RB_PASS;
     }
     meet(me, s);
     if (s->left > 1 && s->state == RB_SITE_AWAKE) {
         s->left--;
-    } else if (!goes_on(s)) {
-        s->left = 0;
-        rb_site_sleep(me, s);
-        if (s->state != RB_SITE_AWAKE && s->taken >= FIRST)
+    } else if (!s->left || !goes_on(s)) {
+        put_away(me, s);
+        if (s->taken >= FIRST)
             return RB_PASS;
     }
     count_taken(s);
@@ -273,8 +313,11 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
     const struct rb_gate_pass pass = rb_gate_pass(me, s, book.ticks_a_ns);
 
     me->sampling.ticks += pass.ticks;
-    if (RB_UNLIKELY(!s->taken && !s->left) && give_first(s))
+    me->sampling.behind = true;
+    if (RB_UNLIKELY(!s->taken && !s->left) && give_first(s)) {
+        now.gated = true;
         wake_for_new();
+    }
     if (s->taken < ALWAYS && threaded) {
         count_taken(s);
         return true;
@@ -294,6 +337,7 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
         return true;
     s->left = 0;
     rb_gate_closed(me);
+    me->sampling.behind = rb_site_is_gate(s); // once more
     rb_site_sleep(me, s);
     return false;
 }
@@ -542,16 +586,20 @@ static void wake_some(void)
     const uint32_t sites = rb_sites_count();
     uint32_t count = 0;
 
+    const bool all = !now.gated || ++book.wakes % ALL_TURNS == 0;
+
     size_bursts();
     if (sites <= WAKES || 8 * (int64_t)book.flip_ticks < book.earned) {
-        wake_all(give_burst);
+        wake_all(all ? give_burst : give_gate);
         return;
     }
     for (uint32_t i = 0; i < WAKES; i++) {
         struct rb_site *s = rb_site_number((uint32_t)rb_rng_below(&book.rng, sites));
         struct rb_site *gate = rb_site_known(s->gate);
-        if (s->state == RB_SITE_ASLEEP && give_burst(s))
+        if (all && s->state == RB_SITE_ASLEEP && give_burst(s))
             list[count++] = s;
+        else if (s->state == RB_SITE_AWAKE && !s->left && s->taken)
+            give_burst(s);
         if (gate && give_burst(gate))
             list[count++] = gate;
     }
@@ -686,19 +734,35 @@ static uint64_t begin(struct rb_self *me)
     return 0;
 }
 
+// What is asked there costs ODD_TICKS, and what it takes beyond that moves the clock as well: a piece of a
+// large block takes ten times as long as a word.
+static uint64_t odd_ratio(void)
+{
+    return (uint64_t)(ODD_SHARE / aim());
+}
+
+static void odd_answer(struct rb_self *me, uint64_t ticks)
+{
+    ticks = ticks < LONGEST ? ticks : LONGEST;
+    me->sampling.odd_asked = false;
+    me->sampling.odd += 1 + (uint32_t)(ticks / ODD_TICKS);
+    if (ticks > ODD_TICKS)
+        me->sampling.odd_due += (ticks - ODD_TICKS) * odd_ratio();
+}
+
 // Places that cannot sleep are passed over by a gap of their own when they come so close together that their
 // questions cost too much: `due` is where the clock would be if each had come as long after the last as the
 // budget wants. The further ahead it is, the wider the gap.
 static enum rb_take at_odd_place(struct rb_self *me)
 {
-    static RB_TLS uint64_t due;
-    const uint64_t each = ODD_TICKS * ODD_SHARE * UINT64_C(1000000) / (rb_options.budget + 1);
-    const uint64_t ticks = rb_arch_ticks(), least = ticks - ODD_SLACK * each, most = ticks + MOST_GAP * each;
+    const uint64_t each = ODD_TICKS * odd_ratio(), ticks = rb_arch_ticks();
+    const uint64_t least = ticks - ODD_SLACK * each, most = ticks + MOST_GAP * each, due = me->sampling.odd_due;
 
-    due = (due < least ? least : due < most ? due : most) + each;
+    me->sampling.odd_due = (due < least ? least : due < most ? due : most) + each;
+    me->sampling.odd_asked = true;
     const uint64_t gap = due > ticks ? (due - ticks) / each : 0;
     const bool all =
-        ++me->sampling.odd <= EAGER || is_lavish() || __atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN;
+        me->sampling.odd <= EAGER || is_lavish() || __atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN;
     const bool taken = threaded && is_open();
     rb_odd_skip = taken && all ? 0 : (int64_t)rb_rng_below(&me->rng, 2 * gap + 1);
     me->sampling.sync_ticks += (uint64_t)rb_odd_skip * ODD_PASS_TICKS;
@@ -728,7 +792,7 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
     if (!rb_site_can_sleep(s))
         return at_odd_place(me);
     if (RB_UNLIKELY(!threaded || is_overdrawn()) && mode != OPEN) { // nothing is taken: ask less often
-        rb_site_sleep(me, s);
+        put_away(me, s);
         *gap = CLOSE_GAP;
         return RB_PASS;
     }
@@ -747,6 +811,8 @@ static void cost(struct rb_self *me, uint64_t ticks)
 {
     struct rb_sampling *s = &me->sampling;
 
+    if (RB_UNLIKELY(s->odd_asked))
+        odd_answer(me, ticks);
     s->ticks += charge(ticks > s->away_ticks ? ticks - s->away_ticks : 0, LONGEST) + CALL_TICKS;
     if (RB_UNLIKELY(s->away_ticks)) {
         s->ticks += (uint64_t)((double)s->away_ns * book.ticks_a_ns);

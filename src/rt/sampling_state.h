@@ -8,7 +8,10 @@
 struct rb_sampling {
     bool counted;          // as one of the threads alive
     bool take;             // pacer: of the batch at hand
-    uint32_t odd;          // adaptive: accesses so far at places that cannot sleep
+    bool behind;           // adaptive: a gate, or a probe that led to the body with hooks
+    uint32_t odd;          // adaptive: accesses so far at places that cannot sleep, by what they cost
+    bool odd_asked;        // adaptive: the last question was at one
+    uint64_t odd_due;      // adaptive: where the clock would be if those had come no closer than is wanted
     uint32_t window;       // adaptive: the last window seen
     uintptr_t gate;        // adaptive: the last it went through,
     uint64_t gate_ticks;   // adaptive: and when,
@@ -16,6 +19,7 @@ struct rb_sampling {
     uint8_t gate_switched; // adaptive: and how often it had been switched
     uint32_t looks;        // adaptive: accesses looked at
     uint32_t gate_looks;   // adaptive: and how many at the last gate
+    uint32_t overs;        // adaptive: calls of sites whose burst was over, since the last look
     uint64_t away_ticks;   // of the time since the last account, in calls of the kernel that may wait or be
                            // scheduled,
     uint64_t away_ns;      // and of that on a core
