@@ -76,8 +76,8 @@ struct rb_gate_pass rb_gate_pass(struct rb_self *me, struct rb_site *gate, doubl
     s->gate_looks = s->looks;
     if (again && rb_site_is_gate(gate))
         count_hooks(gate, looks);
-    return (struct rb_gate_pass){sleepers_ticks(gate, passed),
-                                 mine && (!looks || looks * LOOK_TICKS * WORTH < passed)};
+    const bool little = rb_site_is_gate(gate) && looks * LOOK_TICKS * WORTH < passed;
+    return (struct rb_gate_pass){sleepers_ticks(gate, passed), mine && (!looks || little)};
 }
 
 void rb_gate_closed(struct rb_self *me)

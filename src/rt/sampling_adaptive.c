@@ -64,11 +64,15 @@
 #define TURN            10000000u // nanoseconds
 #define SHORT_TURN      1000000u
 #define IDLE_TURN       100000000u
+#define DEAR_NS         1e5 // of synchronisation in a turn, before that is worth short ones
 #define WINDOW_AGE      20000000u
 #define NEW_NS          2e6  // between two awakenings for what is new
+#define CREDIT_NS       2e7  // and between two when there is nothing left
+#define GRACE_NS        5e5  // and how long accesses are taken then
 #define WAKES           256u // sites that are woken at once
 #define DEBT_SHARE      2    // of what comes in, one part in so many pays back what was given to begin with
 #define EPISODE_SHARE   8    // of what an account may hold, one part in so many is enough for an episode
+#define WAKE_SHARE      32   // and is waited for, at most, before some are woken: else the hot ones take all
 #define OVERDRAFT_SHARE 3    // of what an account may hold, one part in so many may be owed for new code
 #define WINDOW_SHARE    4    // of what is earned, one part in so many is for windows
 #define START_NS        4000000u // for each per cent: what it may spend before it has earned anything; paid back
@@ -94,6 +98,7 @@ static struct {
     uint64_t synced; // ticks, of those spent, on synchronisation
     bool taking;     // accesses; never while all rests
     bool gated;      // there are gates
+    uint64_t grace;  // ticks of the clock until which the allowance does not matter
 } now __attribute__((aligned(64)));
 static rb_spin changing; // between rest and episode
 static bool threaded;    // there has been a second thread; until then all rests
@@ -123,6 +128,8 @@ static struct {
     int64_t episode_synced, episode_earned; // ticks, in this episode; earned before the ticker was paid
     int64_t debt;                           // ticks given to begin with and not yet paid back
     uint64_t episodes;
+    int64_t wake_cost, all_cost; // ticks spent in the turn after some were woken, and all, the last time
+    bool woke, woke_all;         // in the last turn
     bool ahead;  // gates were opened for the window to come
     bool asks;   // all rests only to see what is usual then
     double pace; // ticks earned in a TURN, as in the last one
@@ -133,7 +140,8 @@ static struct {
 
 static bool is_open(void)
 {
-    return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) >= 0;
+    return __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) >= 0 ||
+           (RB_UNLIKELY(now.grace) && (int64_t)(now.grace - rb_arch_ticks()) > 0);
 }
 
 // So much was spent on new code that it has to wait as well: it sleeps untouched until all are woken.
@@ -265,13 +273,20 @@ static void put_away(struct rb_self *me, struct rb_site *s)
 }
 
 // What is asleep is woken for a new thread, or for code that is new: what it races with is seldom far. Not if
-// that was done a moment ago, or there is not enough left.
+// that was done a moment ago. When nothing is left it is done on credit, for half a millisecond.
 static RB_NOINLINE void wake_for_new(void)
 {
-    if (threaded && !rb_resting() &&
-        rb_arch_ticks() - book.woken_ticks > (uint64_t)(NEW_NS * book.ticks_a_ns) &&
-        __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > 8 * (int64_t)book.flip_ticks)
-        wake_all(give_burst);
+    const uint64_t ticks = rb_arch_ticks();
+    const bool rich = __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > 8 * (int64_t)book.flip_ticks;
+
+    if (!threaded || rb_resting() || ticks - book.woken_ticks < (uint64_t)(NEW_NS * book.ticks_a_ns))
+        return;
+    if (!rich) {
+        if (!now.warm || is_overdrawn() || ticks - now.grace < (uint64_t)(CREDIT_NS * book.ticks_a_ns))
+            return;
+        now.grace = ticks + (uint64_t)(GRACE_NS * book.ticks_a_ns);
+    }
+    wake_all(give_burst);
 }
 
 static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
@@ -518,7 +533,7 @@ static void pay_in(int64_t income, int64_t cost)
     book.episode_earned += income;
     book.debt -= back;
     book.earned = income - back - cost;
-    const int64_t saved = book.earned / WINDOW_SHARE;
+    const int64_t saved = rb_resting() ? 0 : book.earned / WINDOW_SHARE; // there are none while all rests
     if (__atomic_add_fetch(&now.saved, saved, __ATOMIC_RELAXED) > book.most)
         __atomic_store_n(&now.saved, book.most, __ATOMIC_RELAXED);
     if (__atomic_add_fetch(&now.allowance, book.earned - saved, __ATOMIC_RELAXED) > book.most)
@@ -540,6 +555,11 @@ static bool earn(void)
 
     if (real > 0)
         book.ticks_a_ns = (double)(rb_arch_ticks() - book.started_ticks) / real;
+    if (book.woke)
+        book.wake_cost = (int64_t)(spent - book.seen_spent);
+    if (book.woke_all)
+        book.all_cost = book.wake_cost;
+    book.woke = book.woke_all = false;
     const double ours_ns = (double)(spent - book.seen_spent) / book.ticks_a_ns + (double)turns_ns;
     double own_ns = (double)(cpu - book.cpu_ns) - ours_ns;
     if (own_ns < 0)
@@ -586,11 +606,14 @@ static void wake_some(void)
     const uint32_t sites = rb_sites_count();
     uint32_t count = 0;
 
-    const bool all = !now.gated || ++book.wakes % ALL_TURNS == 0;
+    const bool all = !now.gated || ++book.wakes % ALL_TURNS == 0 ||
+                     __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > 4 * book.all_cost;
 
     size_bursts();
     if (sites <= WAKES || 8 * (int64_t)book.flip_ticks < book.earned) {
         wake_all(all ? give_burst : give_gate);
+        book.woke_all = all;
+        book.woke = true;
         return;
     }
     for (uint32_t i = 0; i < WAKES; i++) {
@@ -671,14 +694,16 @@ static uint64_t turn(void)
             open_window();
         return SHORT_TURN;
     }
-    if (is_open()) {
+    const bool dear = book.synced > (int64_t)(DEAR_NS * book.ticks_a_ns) && book.synced > book.earned;
+    const int64_t most = book.most / WAKE_SHARE, needed = book.wake_cost < most ? book.wake_cost : most;
+    if (__atomic_load_n(&now.allowance, __ATOMIC_RELAXED) >= needed) {
         wake_some();
     } else {
         size_bursts();
-        if (book.synced * 2 < book.earned)
-            return until_earned(0);
+        if (!dear)
+            return until_earned(needed);
     }
-    return book.synced > book.earned ? SHORT_TURN : TURN; // soon exhausted
+    return dear ? SHORT_TURN : TURN; // soon exhausted
 }
 
 // ---- the policy ----------------------------------------------------------------------------------------
@@ -764,7 +789,7 @@ static enum rb_take at_odd_place(struct rb_self *me)
     const bool all =
         me->sampling.odd <= EAGER || is_lavish() || __atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN;
     const bool taken = threaded && is_open();
-    rb_odd_skip = taken && all ? 0 : (int64_t)rb_rng_below(&me->rng, 2 * gap + 1);
+    rb_odd_skip = taken && all ? 0 : (int64_t)rb_rng_below(&me->rng, 2 * gap + 1) + (taken ? 0 : CLOSE_GAP);
     me->sampling.sync_ticks += (uint64_t)rb_odd_skip * ODD_PASS_TICKS;
     return taken ? RB_TAKE : RB_PASS;
 }
