@@ -88,7 +88,7 @@ static void *body(void *number)
 
 int main(void)
 {
-    rounds = work(1300000) / (THREADS / 2);
+    rounds = work(400000) / (THREADS / 2);
     rings = aligned_alloc(64, sizeof(struct ring) * (THREADS / 2));
     memset(rings, 0, sizeof(struct ring) * (THREADS / 2));
     crew(THREADS / 2 * 2, body);
