@@ -16,10 +16,12 @@
 // taken but the first calls of a site.
 #include "rt/access.h"
 #include "rt/arch.h"
+#include "rt/bursts.h"
 #include "rt/clock.h"
 #include "rt/footprint.h"
 #include "rt/gates.h"
 #include "rt/init.h"
+#include "rt/odd.h"
 #include "rt/record.h"
 #include "rt/sampling.h"
 #include "rt/sites.h"
@@ -27,26 +29,11 @@
 #include "rt/waiting.h"
 #include "rt/watchpoints.h"
 
-#define FIRST           16u // calls of a site that are taken when it is met, at least
 #define ALWAYS          4u  // of them whatever the allowance
-#define BURST           6u  // when it has been woken, at least
 #define MOST_BURST      4096u
-#define GATE_LEAST      32u    // times through a gate, at least; else as often as sites behind it are called
-#define OTHERS          8u     // bursts prolonged because another thread came by
-#define STAMP_SHIFT     14     // of the time at which a burst began
-#define SLOW_NS         1e6    // a burst that took longer is followed by another one
-#define SLOW_GATE       2      // times as long, of a gate
-#define GATE_OVER       32u    // calls in vain, behind a gate, before that is closed
-#define OVER            512u   // and of one site, before it is put to sleep
 #define ALL_TURNS       8u     // every so many turns what sleeps is woken, else what is behind gates alone
-#define EAGER           256u   // accesses of a thread at places that cannot sleep that are all taken; large ones count more
-#define MOST_GAP        512u   // of those, passed over between two questions, on average
 #define CLOSE_GAP       15u    // while a window closes, and where nothing is taken
 #define REST_GAP        255u   // at places that cannot sleep, while all rests
-#define ODD_TICKS       1000u  // of a question at a place that cannot sleep, and its answer
-#define ODD_SHARE       4      // of what is aimed at, one part in so many may go to them
-#define ODD_SLACK       64u    // questions in a row
-#define ODD_PASS_TICKS  8u     // of one that is passed over
 #define COUNT_GAP       31u    // while counting; what is left of it afterwards hides first calls
 #define COUNTED         16384u // accesses that are counted before a window
 #define LEAST           (4u * COUNTED) // accesses that must have been counted before anything is said of all
@@ -92,7 +79,6 @@ static struct {
     int64_t left;      // of the window: accesses while counting, ticks while open
     uint64_t counted;  // accesses of the window
     uint32_t mode;
-    uint32_t burst;  // calls that a site gets when it is woken
     bool warm;       // the start is over
     int64_t lavish;  // half of what was given to begin with
     uint64_t synced; // ticks, of those spent, on synchronisation
@@ -158,118 +144,28 @@ static bool is_lavish(void)
 
 // ---- sites ---------------------------------------------------------------------------------------------
 
-static uint16_t stamp(void)
-{
-    return (uint16_t)(rb_arch_ticks() >> STAMP_SHIFT);
-}
-
-static void give(struct rb_site *s, uint32_t calls)
-{
-    if (rb_site_is_gate(s))
-        calls = calls > GATE_LEAST ? calls : GATE_LEAST;
-    s->left = (uint16_t)calls;
-    s->others = OTHERS;
-    s->given = stamp();
-}
-
-static bool give_first(struct rb_site *s)
-{
-    give(s, now.burst > FIRST ? now.burst : FIRST);
-    return true;
-}
-
-static bool give_burst(struct rb_site *s)
-{
-    give(s, now.burst);
-    return true;
-}
-
-static bool give_gate(struct rb_site *s)
-{
-    return rb_site_is_gate(s) && give_burst(s);
-}
-
-// Open until the window is over.
-static bool give_window(struct rb_site *s)
-{
-    s->left = rb_site_is_gate(s) ? UINT16_MAX : s->left;
-    return rb_site_is_gate(s);
-}
-
-// Who was not called in a window keeps its burst; who is behind a gate need not sleep if that is closed.
-static bool is_spent(struct rb_site *s)
-{
-    return s->left == 0 && (rb_site_is_gate(s) || !s->gate);
-}
-
-// Those that are awake though their burst is over: behind a gate.
-static void give_again(void)
-{
-    for (uint32_t i = 0; i < rb_sites_count(); i++) {
-        struct rb_site *s = rb_site_number(i);
-        if (s->state == RB_SITE_AWAKE && !s->left && s->taken && s->bytes_back)
-            give_burst(s);
-    }
-}
-
 static void wake_all(bool (*give)(struct rb_site *s))
 {
     const uint64_t start = rb_arch_ticks();
 
     rb_sites_flip_all(give, RB_SITE_AWAKE);
     if (give)
-        give_again();
+        rb_burst_give_again();
     book.woken_ticks = rb_arch_ticks();
     book.flip_ticks = book.woken_ticks - start;
-}
-
-// A burst is prolonged when another thread comes by.
-static void meet(const struct rb_self *me, struct rb_site *s)
-{
-    if (s->last == (uint16_t)me->id)
-        return;
-    s->last = (uint16_t)me->id;
-    if (s->others && s->left < BURST) {
-        s->others--;
-        s->left = BURST;
-        s->given = stamp();
-    }
 }
 
 // A burst is over. What comes by so seldom that it took long goes on with the next one, as long as there is
 // more than a turn's earnings.
 static bool goes_on(struct rb_site *s)
 {
-    const double units = SLOW_NS * book.ticks_a_ns / (1 << STAMP_SHIFT);
-    const uint16_t since = (uint16_t)(stamp() - s->given);
-
-    return s->state == RB_SITE_AWAKE && since > (rb_site_is_gate(s) ? SLOW_GATE * units : units) &&
-           __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > book.earned && give_burst(s);
+    return rb_burst_was_slow(s, book.ticks_a_ns) &&
+           __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > book.earned && rb_burst_give(s);
 }
 
 static void count_taken(struct rb_site *s)
 {
     s->taken += s->taken < UINT16_MAX;
-}
-
-// Its burst is over. Writing code is dear, and when the gate in front of it is closed there will soon be no
-// calls: some are put up with.
-static void put_away(struct rb_self *me, struct rb_site *s)
-{
-    struct rb_site *gate;
-
-    if (s->left)
-        s->left = s->given = 0;
-    if (!me->sampling.behind || s->given >= OVER) {
-        rb_site_sleep(me, s);
-        return;
-    }
-    s->given++;
-    if (++me->sampling.overs == GATE_OVER && (gate = rb_site_known(me->sampling.gate)) &&
-        rb_site_is_gate(gate)) {
-        gate->left = 0;
-        rb_site_sleep(me, gate);
-    }
 }
 
 // What is asleep is woken for a new thread, or for code that is new: what it races with is seldom far. Not if
@@ -286,31 +182,32 @@ static RB_NOINLINE void wake_for_new(void)
             return;
         now.grace = ticks + (uint64_t)(GRACE_NS * book.ticks_a_ns);
     }
-    wake_all(give_burst);
+    wake_all(rb_burst_give);
 }
 
 static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
 {
     const uint32_t mode = __atomic_load_n(&now.mode, __ATOMIC_RELAXED);
 
-    if (RB_UNLIKELY(!s->taken && !s->left) && give_first(s))
+    if (RB_UNLIKELY(!s->taken && !s->left) && rb_burst_give_first(s))
         wake_for_new();
     if (mode == OPEN || is_lavish()) {
-        s->left = mode == OPEN ? 0 : s->left;
+        if (mode == OPEN)
+            s->left = s->given = 0;
         count_taken(s);
         rb_gate_looked(me, s);
         return RB_TAKE;
     }
     if (!is_open() && s->taken >= ALWAYS) {
-        put_away(me, s);
+        rb_burst_end(me, s);
         return RB_PASS;
     }
-    meet(me, s);
+    rb_burst_meet(me, s);
     if (s->left > 1 && s->state == RB_SITE_AWAKE) {
         s->left--;
-    } else if (!s->left || !goes_on(s)) {
-        put_away(me, s);
-        if (s->taken >= FIRST)
+    } else if (!goes_on(s)) {
+        rb_burst_end(me, s);
+        if (s->taken >= RB_BURST_FIRST)
             return RB_PASS;
     }
     count_taken(s);
@@ -329,7 +226,7 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
 
     me->sampling.ticks += pass.ticks;
     me->sampling.behind = true;
-    if (RB_UNLIKELY(!s->taken && !s->left) && give_first(s)) {
+    if (RB_UNLIKELY(!s->taken && !s->left) && rb_burst_give_first(s)) {
         now.gated = true;
         wake_for_new();
     }
@@ -343,7 +240,7 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
     }
     if (pass.idle)
         s->left = s->slow ? 0 : s->left / 4;
-    meet(me, s);
+    rb_burst_meet(me, s);
     if (taking && is_open() && s->left > 1) {
         s->left--;
         return true;
@@ -411,7 +308,7 @@ static bool is_ahead(void)
     rb_sites_counts(&counts);
     if (!counts.gates)
         return true;
-    rb_sites_flip_all(give_window, RB_SITE_AWAKE);
+    rb_sites_flip_all(rb_burst_give_window, RB_SITE_AWAKE);
     book.ahead = true;
     return false;
 }
@@ -431,7 +328,7 @@ static void open_window(void)
 static void close_window(void)
 {
     book.in_windows += __atomic_exchange_n(&now.counted, 0, __ATOMIC_RELAXED);
-    rb_sites_flip_all(is_spent, RB_SITE_ASLEEP);
+    rb_sites_flip_all(rb_burst_is_spent, RB_SITE_ASLEEP);
     __atomic_store_n(&now.mode, QUIET, __ATOMIC_RELEASE);
 }
 
@@ -590,13 +487,13 @@ static bool earn(void)
 static void size_bursts(void)
 {
     const int64_t allowance = __atomic_load_n(&now.allowance, __ATOMIC_RELAXED);
-    uint32_t burst = now.burst;
+    uint32_t burst = rb_burst;
 
-    if (allowance < book.earned && burst > BURST)
+    if (allowance < book.earned && burst > RB_BURST_LEAST)
         burst -= burst / 4;
     else if (allowance > 2 * book.earned && burst < MOST_BURST)
         burst += burst / 4 + 1;
-    now.burst = burst;
+    rb_burst = burst;
 }
 
 // All that sleep, if that is cheap, or some that are drawn at random, with the gates in front of them.
@@ -611,7 +508,7 @@ static void wake_some(void)
 
     size_bursts();
     if (sites <= WAKES || 8 * (int64_t)book.flip_ticks < book.earned) {
-        wake_all(all ? give_burst : give_gate);
+        wake_all(all ? rb_burst_give : rb_burst_give_gate);
         book.woke_all = all;
         book.woke = true;
         return;
@@ -619,11 +516,11 @@ static void wake_some(void)
     for (uint32_t i = 0; i < WAKES; i++) {
         struct rb_site *s = rb_site_number((uint32_t)rb_rng_below(&book.rng, sites));
         struct rb_site *gate = rb_site_known(s->gate);
-        if (all && s->state == RB_SITE_ASLEEP && give_burst(s))
+        if (all && s->state == RB_SITE_ASLEEP && rb_burst_give(s))
             list[count++] = s;
         else if (s->state == RB_SITE_AWAKE && !s->left && s->taken)
-            give_burst(s);
-        if (gate && give_burst(gate))
+            rb_burst_give(s);
+        if (gate && rb_burst_give(gate))
             list[count++] = gate;
     }
     if (count)
@@ -660,7 +557,7 @@ static bool rest_or_not(void)
         rb_waiting_change(&book.wait, book.episodes, rests);
     rb_spin_unlock(&changing);
     if (changes && rests)
-        wake_all(give_burst);
+        wake_all(rb_burst_give);
     else if (changes)
         rb_sites_flip_all(NULL, RB_SITE_ASLEEP);
     return rests != changes;
@@ -718,7 +615,7 @@ static int init(void)
     book.started_ns = rb_clock_ns(CLOCK_MONOTONIC);
     book.started_ticks = rb_arch_ticks();
     book.ticks_a_ns = 2.5; // until the first turn knows better
-    now.burst = FIRST;
+    rb_burst = RB_BURST_FIRST;
     now.taking = rb_options.record[0] != '\0'; // a trace has all synchronisation
     rb_process.rests = !now.taking;
     rb_ticker_reset_after_fork();
@@ -738,7 +635,7 @@ static void have_threads(void)
         now.allowance = book.debt = (int64_t)(start_ns() * book.ticks_a_ns);
         now.lavish = now.allowance / 2;
         rb_footprint_warm();
-        wake_all(give_first);
+        wake_all(rb_burst_give_first);
         rb_watchpoints_open();
     }
     rb_ticker_start(turn);
@@ -759,38 +656,11 @@ static uint64_t begin(struct rb_self *me)
     return 0;
 }
 
-// What is asked there costs ODD_TICKS, and what it takes beyond that moves the clock as well: a piece of a
-// large block takes ten times as long as a word.
-static uint64_t odd_ratio(void)
-{
-    return (uint64_t)(ODD_SHARE / aim());
-}
-
-static void odd_answer(struct rb_self *me, uint64_t ticks)
-{
-    ticks = ticks < LONGEST ? ticks : LONGEST;
-    me->sampling.odd_asked = false;
-    me->sampling.odd += 1 + (uint32_t)(ticks / ODD_TICKS);
-    if (ticks > ODD_TICKS)
-        me->sampling.odd_due += (ticks - ODD_TICKS) * odd_ratio();
-}
-
-// Places that cannot sleep are passed over by a gap of their own when they come so close together that their
-// questions cost too much: `due` is where the clock would be if each had come as long after the last as the
-// budget wants. The further ahead it is, the wider the gap.
 static enum rb_take at_odd_place(struct rb_self *me)
 {
-    const uint64_t each = ODD_TICKS * odd_ratio(), ticks = rb_arch_ticks();
-    const uint64_t least = ticks - ODD_SLACK * each, most = ticks + MOST_GAP * each, due = me->sampling.odd_due;
-
-    me->sampling.odd_due = (due < least ? least : due < most ? due : most) + each;
-    me->sampling.odd_asked = true;
-    const uint64_t gap = due > ticks ? (due - ticks) / each : 0;
-    const bool all =
-        me->sampling.odd <= EAGER || is_lavish() || __atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN;
     const bool taken = threaded && is_open();
-    rb_odd_skip = taken && all ? 0 : (int64_t)rb_rng_below(&me->rng, 2 * gap + 1) + (taken ? 0 : CLOSE_GAP);
-    me->sampling.sync_ticks += (uint64_t)rb_odd_skip * ODD_PASS_TICKS;
+
+    rb_odd_ask(me, taken, is_lavish() || __atomic_load_n(&now.mode, __ATOMIC_RELAXED) == OPEN, aim());
     return taken ? RB_TAKE : RB_PASS;
 }
 
@@ -817,7 +687,7 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
     if (!rb_site_can_sleep(s))
         return at_odd_place(me);
     if (RB_UNLIKELY(!threaded || is_overdrawn()) && mode != OPEN) { // nothing is taken: ask less often
-        put_away(me, s);
+        rb_burst_end(me, s);
         *gap = CLOSE_GAP;
         return RB_PASS;
     }
@@ -837,7 +707,7 @@ static void cost(struct rb_self *me, uint64_t ticks)
     struct rb_sampling *s = &me->sampling;
 
     if (RB_UNLIKELY(s->odd_asked))
-        odd_answer(me, ticks);
+        rb_odd_answer(me, ticks, aim());
     s->ticks += charge(ticks > s->away_ticks ? ticks - s->away_ticks : 0, LONGEST) + CALL_TICKS;
     if (RB_UNLIKELY(s->away_ticks)) {
         s->ticks += (uint64_t)((double)s->away_ns * book.ticks_a_ns);
