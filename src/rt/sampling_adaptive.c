@@ -58,7 +58,7 @@
 #define GRACE_NS        5e5  // and how long accesses are taken then
 #define WAKES           256u // sites that are woken at once
 #define DEBT_SHARE      2    // of what comes in, one part in so many pays back what was given to begin with
-#define EPISODE_SHARE   16   // of what an account may hold, one part in so many is enough for an episode
+#define EPISODE_SHARE   8    // of what an account may hold, one part in so many is enough for an episode
 #define WAKE_SHARE      32   // and is waited for, at most, before some are woken: else the hot ones take all
 #define OVERDRAFT_SHARE 3    // of what an account may hold, one part in so many may be owed for new code
 #define WINDOW_SHARE    4    // of what is earned, one part in so many is for windows
@@ -107,7 +107,7 @@ static struct {
     uint64_t windows;
     uint64_t flip_ticks;                    // the last time all were woken
     uint64_t woken_ticks;                   // when
-    int64_t earned, income;                 // ticks, in the last turn; before debts and the ticker were paid
+    int64_t earned;                         // ticks, in the last turn
     int64_t most;                           // ticks that an account may hold
     uint64_t seen_synced;                   // at the last turn
     int64_t synced;                         // in the last turn
@@ -261,13 +261,14 @@ static void end_window(uint32_t from)
     __atomic_compare_exchange_n(&now.mode, &from, CLOSING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-// A window takes most of what there is, and at least four times what it takes to wake everybody.
+// A window takes as much as there is, half of it at most kept back, and four times what it takes to wake
+// everybody.
 static int64_t window_ticks(void)
 {
-    const int64_t most = __atomic_load_n(&now.saved, __ATOMIC_RELAXED) / 4 * 3;
+    const int64_t half = __atomic_load_n(&now.saved, __ATOMIC_RELAXED) / 2;
     const int64_t least = 4 * (int64_t)book.flip_ticks;
 
-    return most > least ? most : least;
+    return half > least ? half : least;
 }
 
 // The thread whose accesses were the last that had to be counted.
@@ -361,13 +362,11 @@ bool rb_adaptive_affords(void)
     return rb_adaptive_taking() && __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > 0;
 }
 
-// More was spent than there was, and of what the episode had most went to synchronisation; or so much goes
-// there that it will not become better.
+// More was spent than there was, and of what the episode had most went to synchronisation.
 static bool is_exhausted(void)
 {
-    const bool most = 2 * book.episode_synced > book.episode_earned + book.most / EPISODE_SHARE;
-
-    return !is_open() && !rb_recording && (most || 4 * book.synced > 3 * book.income);
+    return !is_open() && 2 * book.episode_synced > book.episode_earned + book.most / EPISODE_SHARE &&
+           !rb_recording;
 }
 
 // New code is met while all rests: the other half of a race is seldom far. So following begins at once, for
@@ -429,7 +428,6 @@ static void pay_in(int64_t income, int64_t cost)
     book.seen_synced = synced;
     book.episode_synced += book.synced;
     book.episode_earned += income;
-    book.income = income;
     book.debt -= back;
     book.earned = income - back - cost;
     const int64_t saved = rb_resting() ? 0 : book.earned / WINDOW_SHARE; // there are none while all rests
@@ -588,7 +586,7 @@ static uint64_t turn(void)
     if (rest_or_not())
         return book.wait.unknown ? TURN : until_earned(enough());
     const int64_t window = (int64_t)(1e6 * book.ticks_a_ns) + 4 * (int64_t)book.flip_ticks;
-    if (now.warm && __atomic_load_n(&now.saved, __ATOMIC_RELAXED) > window) {
+    if (now.warm && __atomic_load_n(&now.saved, __ATOMIC_RELAXED) > 2 * window) {
         if (is_ahead())
             open_window();
         return SHORT_TURN;
