@@ -29,8 +29,8 @@
 #include "rt/waiting.h"
 #include "rt/watchpoints.h"
 
-#define ALWAYS          4u  // of them whatever the allowance
-#define MOST_BURST      4096u
+#define ALWAYS          4u     // first calls of a site, or a gate, that are taken whatever the allowance
+#define MOST_BURST      4096u  // calls
 #define ALL_TURNS       8u     // every so many turns what sleeps is woken, else what is behind gates alone
 #define CLOSE_GAP       15u    // while a window closes, and where nothing is taken
 #define REST_GAP        255u   // at places that cannot sleep, while all rests
@@ -43,7 +43,7 @@
 #define FORGET_TICKS    100u           // of a line of memory whose history is forgotten
 #define BESIDE          2u             // one part in so many is lost beside: the program's caches
 #define AIM             0.8            // of the budget: the rest is for runs that end in debt
-#define UNSEEN          0.015           // of the program's time is lost to what nobody counts
+#define UNSEEN          0.015          // of the program's time is lost to what nobody counts
 #define LEAST_AIM       0.4            // of the budget, however small it is
 #define BATCH           20000u         // ticks a thread spends before it tells
 #define LONGEST         200000u        // ticks of an access: what is longer was not on a core
@@ -116,9 +116,9 @@ static struct {
     uint64_t episodes;
     int64_t wake_cost, all_cost; // ticks spent in the turn after some were woken, and all, the last time
     bool woke, woke_all;         // in the last turn
-    bool ahead;  // gates were opened for the window to come
-    bool asks;   // all rests only to see what is usual then
-    double pace; // ticks earned in a TURN, as in the last one
+    bool ahead;                  // gates were opened for the window to come
+    bool asks;                   // all rests only to see what is usual then
+    double pace;                 // ticks earned in a TURN, as in the last one
     uint32_t idle_turns, lonely_turns, wakes;
     struct rb_rng rng;
     struct rb_waiting wait;
@@ -152,7 +152,8 @@ static void wake_all(bool (*give)(struct rb_site *s))
     if (give)
         rb_burst_give_again();
     book.woken_ticks = rb_arch_ticks();
-    book.flip_ticks = book.woken_ticks - start;
+    if (give != rb_burst_give_gate)
+        book.flip_ticks = book.woken_ticks - start;
 }
 
 // A burst is over. What comes by so seldom that it took long goes on with the next one, as long as there is
