@@ -51,7 +51,7 @@ void rb_burst_give_again(void)
 {
     for (uint32_t i = 0; i < rb_sites_count(); i++) {
         struct rb_site *s = rb_site_number(i);
-        if (s->state == RB_SITE_AWAKE && !s->left && s->taken && s->bytes_back)
+        if (rb_burst_is_over(s) && !rb_site_is_gate(s))
             give(s, rb_burst);
     }
 }

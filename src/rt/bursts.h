@@ -16,8 +16,12 @@ RB_HIDDEN bool rb_burst_give_first(struct rb_site *s);
 // The same for gates; false for others.
 RB_HIDDEN bool rb_burst_give_gate(struct rb_site *s);
 RB_HIDDEN bool rb_burst_give_window(struct rb_site *s); // open until the window is over
-// To those that are awake though their burst is over: behind a gate.
-RB_HIDDEN void rb_burst_give_again(void);
+// Is it awake though its burst is over, as behind a gate?
+RB_INLINE bool rb_burst_is_over(const struct rb_site *s)
+{
+    return s->state == RB_SITE_AWAKE && !s->left && s->taken;
+}
+RB_HIDDEN void rb_burst_give_again(void); // to all those sites
 // Has it been called in the window that ends, and is it not behind a gate, which is closed in its place?
 RB_HIDDEN bool rb_burst_is_spent(struct rb_site *s);
 

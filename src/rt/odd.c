@@ -2,14 +2,13 @@
 
 #include "rt/arch.h"
 
-#define EAGER      256u    // of a thread that are all taken; large ones count more
-#define SHARE      4       // of the aim, one part in so many may go to them
-#define TICKS      1000u   // of a question, and its answer
-#define LONGEST    200000u // what is longer was not on a core
-#define SLACK      64u     // questions in a row
-#define MOST_GAP   512u    // passed over between two questions, on average
-#define CLOSED_GAP 15u     // more where nothing is taken
-#define PASS_TICKS 8u      // of one that is passed over
+#define EAGER      256u  // of a thread that are all taken; large ones count more
+#define SHARE      4     // of the aim, one part in so many may go to them
+#define TICKS      1000u // of a question, and its answer
+#define SLACK      64u   // questions in a row
+#define MOST_GAP   512u  // passed over between two questions, on average
+#define CLOSED_GAP 15u   // more where nothing is taken
+#define PASS_TICKS 8u    // of one that is passed over
 
 // Ticks that must pass for each that is spent.
 static uint64_t ratio(double aim)
@@ -39,7 +38,6 @@ void rb_odd_answer(struct rb_self *me, uint64_t ticks, double aim)
 {
     struct rb_sampling *s = &me->sampling;
 
-    ticks = ticks < LONGEST ? ticks : LONGEST;
     s->odd_asked = false;
     s->odd += 1 + (uint32_t)(ticks / TICKS);
     if (ticks > TICKS)

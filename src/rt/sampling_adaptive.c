@@ -164,11 +164,6 @@ static bool goes_on(struct rb_site *s)
            __atomic_load_n(&now.allowance, __ATOMIC_RELAXED) > book.earned && rb_burst_give(s);
 }
 
-static void count_taken(struct rb_site *s)
-{
-    s->taken += s->taken < UINT16_MAX;
-}
-
 // What is asleep is woken for a new thread, or for code that is new: what it races with is seldom far. Not if
 // that was done a moment ago. When nothing is left it is done on credit, for half a millisecond.
 static RB_NOINLINE void wake_for_new(void)
@@ -195,7 +190,7 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
     if (mode == OPEN || is_lavish()) {
         if (mode == OPEN)
             s->left = s->given = 0;
-        count_taken(s);
+        rb_site_count(s);
         rb_gate_looked(me, s);
         return RB_TAKE;
     }
@@ -211,7 +206,7 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
         if (s->taken >= RB_BURST_FIRST)
             return RB_PASS;
     }
-    count_taken(s);
+    rb_site_count(s);
     rb_gate_looked(me, s);
     return RB_TAKE;
 }
@@ -232,7 +227,7 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
         wake_for_new();
     }
     if (s->taken < ALWAYS && threaded) {
-        count_taken(s);
+        rb_site_count(s);
         return true;
     }
     if (taking && (mode == COUNTING || mode == OPEN || is_lavish())) {
@@ -519,7 +514,7 @@ static void wake_some(void)
         struct rb_site *gate = rb_site_known(s->gate);
         if (all && s->state == RB_SITE_ASLEEP && rb_burst_give(s))
             list[count++] = s;
-        else if (s->state == RB_SITE_AWAKE && !s->left && s->taken)
+        else if (rb_burst_is_over(s))
             rb_burst_give(s);
         if (gate && rb_burst_give(gate))
             list[count++] = gate;
@@ -708,7 +703,7 @@ static void cost(struct rb_self *me, uint64_t ticks)
     struct rb_sampling *s = &me->sampling;
 
     if (RB_UNLIKELY(s->odd_asked))
-        rb_odd_answer(me, ticks, aim());
+        rb_odd_answer(me, ticks < LONGEST ? ticks : LONGEST, aim());
     s->ticks += charge(ticks > s->away_ticks ? ticks - s->away_ticks : 0, LONGEST) + CALL_TICKS;
     if (RB_UNLIKELY(s->away_ticks)) {
         s->ticks += (uint64_t)((double)s->away_ns * book.ticks_a_ns);

@@ -25,6 +25,7 @@
 #include "rt/access.h"
 #include "rt/arch.h"
 #include "rt/arch_access.h"
+#include "rt/clock.h"
 #include "rt/init.h"
 #include "rt/race.h"
 #include "rt/record.h"
@@ -61,14 +62,6 @@ static uint32_t lonely_turns;
 static bool delays;                   // datacollider
 static uint64_t limit;                // nanoseconds
 static RB_TLS uint64_t delayed_until; // nanoseconds; 0: it is not
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 // ---- slots ---------------------------------------------------------------------------------------------
 
@@ -168,11 +161,11 @@ static unsigned arm(struct rb_self *me, struct rb_site *site, const struct rb_to
 
     if (!rb_spin_try(&lock))
         return got;
-    const uint64_t now = now_ns();
+    const uint64_t now = rb_clock_ns(CLOCK_MONOTONIC);
     while (i < rb_breakpoints.count && !is_free(i, now))
         i++;
     if (i < rb_breakpoints.count && !is_covered(t, now) && rb_breakpoints_are_ours()) {
-        site->taken++;
+        rb_site_count(site);
         me->count.sampled++;
         me->count.watch_armed++;
         write_slot(me, &slots[i], t, pc, now);
@@ -204,7 +197,7 @@ static void wait_for(const uint32_t *armed, uint32_t number, uint64_t until)
 {
     const struct timespec end = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
 
-    while (__atomic_load_n(armed, __ATOMIC_ACQUIRE) == number && now_ns() < until)
+    while (__atomic_load_n(armed, __ATOMIC_ACQUIRE) == number && rb_clock_ns(CLOCK_MONOTONIC) < until)
         syscall(SYS_futex, armed, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, number, &end, NULL,
                 FUTEX_BITSET_MATCH_ANY);
 }
@@ -238,7 +231,7 @@ static void delay(struct rb_self *me, unsigned i, const struct rb_touch *t)
 // What runs now is a handler: it is not delayed in its turn. One may also have jumped out of the delay.
 static bool is_delayed(void)
 {
-    return RB_UNLIKELY(delayed_until) && now_ns() < delayed_until;
+    return RB_UNLIKELY(delayed_until) && rb_clock_ns(CLOCK_MONOTONIC) < delayed_until;
 }
 
 // Also when nothing comes of it: the place costs no more than a burst until the next turn.
@@ -303,7 +296,7 @@ static bool is_race(struct rb_self *me, const struct slot *e1, const struct rb_t
         return false;
     }
     if (e1->generation != __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE) ||
-        now_ns() >= e1->until) {
+        rb_clock_ns(CLOCK_MONOTONIC) >= e1->until) {
         me->count.watch_expired++;
         return false;
     }
@@ -408,7 +401,7 @@ static uint64_t turn(void)
         return RB_TICKER_END;
     if (!rb_watchpoints_check())
         return TURN;
-    const uint64_t now = now_ns();
+    const uint64_t now = rb_clock_ns(CLOCK_MONOTONIC);
     for (unsigned i = 0; i < rb_breakpoints.count && !delays; i++) {
         struct slot seen;
         const uint32_t armed = copy(&slots[i], &seen);

@@ -120,6 +120,12 @@ static bool try_flips(void)
     return true;
 }
 
+static void take_flips(void)
+{
+    while (!try_flips())
+        rb_spin_wait(&flips);
+}
+
 static void let_flips(void)
 {
     __atomic_fetch_add(&rb_flips_epoch, 1, __ATOMIC_RELAXED);
@@ -421,7 +427,7 @@ static void leave_alone(const struct rb_site *s)
         return;
     if (rb_drowsy.epoch != epoch)
         rb_drowsy = (struct rb_drowsy){.epoch = epoch};
-    rb_drowsy.pc[s->pc >> 3 & 15] = s->pc;
+    *rb_drowsy_place(s->pc) = s->pc;
 }
 
 // The thread may lose its core here, or wait for others: what that took is known from the clock, and what it
@@ -509,16 +515,14 @@ void rb_sites_reset_after_fork(void)
 
 void rb_sites_hold(void)
 {
-    while (!try_flips())
-        rb_spin_wait(&flips);
+    take_flips();
     holds++;
     let_flips();
 }
 
 void rb_sites_let(void)
 {
-    while (!try_flips())
-        rb_spin_wait(&flips);
+    take_flips();
     holds--;
     let_flips();
 }

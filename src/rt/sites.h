@@ -51,6 +51,11 @@ RB_INLINE bool rb_site_is_gate(const struct rb_site *s)
 {
     return s->bytes_back == 0 && s->state < RB_SITE_REFUSED;
 }
+// A call of it is taken.
+RB_INLINE void rb_site_count(struct rb_site *s)
+{
+    s->taken += s->taken < UINT16_MAX;
+}
 // The site or gate there, if it is known; NULL if not.
 RB_HIDDEN struct rb_site *rb_site_known(uintptr_t pc);
 // Puts it to sleep, now or soon; false if it cannot sleep.
@@ -69,9 +74,13 @@ struct rb_drowsy {
 };
 extern RB_TLS RB_HIDDEN struct rb_drowsy rb_drowsy;
 extern RB_HIDDEN uint64_t rb_flips_epoch; // odd while somebody writes code
+RB_INLINE uintptr_t *rb_drowsy_place(uintptr_t pc)
+{
+    return &rb_drowsy.pc[pc >> 3 & 15];
+}
 RB_INLINE bool rb_is_drowsy(uintptr_t pc)
 {
-    return RB_UNLIKELY(rb_drowsy.pc[pc >> 3 & 15] == pc) &&
+    return RB_UNLIKELY(*rb_drowsy_place(pc) == pc) &&
            rb_drowsy.epoch == __atomic_load_n(&rb_flips_epoch, __ATOMIC_RELAXED);
 }
 
