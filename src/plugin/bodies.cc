@@ -7,7 +7,9 @@
 // The gate is a byte of the function's own, 1 at first, in the section rb_gates. The body with hooks tells
 // the runtime of each pass (__railbird_gate), and the runtime writes the byte when it has seen enough. Loops
 // that call something or have loops inside choose again at their heads, so a thread that never leaves a
-// function changes over too; innermost loops that call nothing are left whole, for the vectorizer.
+// function changes over too; innermost loops that call nothing are left whole, for the vectorizer. So does
+// code after a call that waits, by a gate of its own: what a thread does when it is woken is often what it
+// was woken for, and the gates it has passed are as old as its sleep.
 //
 // Code that runs seldom is where races hide, and much of it is in functions that run often. So in the body
 // without hooks each branch that leads to accesses begins with a probe, `call __railbird_probe; jc`, which
@@ -210,7 +212,75 @@ static void show_memory_calls(function *fun)
 struct contents {
     unsigned hooks;
     bool calls; // of anything else
+    bool waits; // and of something that waits
 };
+
+// Functions of the system, by their linker's names, in which a thread may be for long. Not locks: what they
+// guard is usually short, and they are often taken.
+static const char *const waiting[] = {
+    "accept",
+    "accept4",
+    "aio_suspend",
+    "clock_nanosleep",
+    "cnd_timedwait",
+    "cnd_wait",
+    "connect",
+    "epoll_pwait",
+    "epoll_wait",
+    "mq_receive",
+    "mq_timedreceive",
+    "msgrcv",
+    "nanosleep",
+    "pause",
+    "poll",
+    "ppoll",
+    "pselect",
+    "pthread_barrier_wait",
+    "pthread_cond_clockwait",
+    "pthread_cond_timedwait",
+    "pthread_cond_wait",
+    "pthread_join",
+    "pthread_timedjoin_np",
+    "read",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "select",
+    "sem_clockwait",
+    "sem_timedwait",
+    "sem_wait",
+    "semop",
+    "semtimedop",
+    "sigsuspend",
+    "sigtimedwait",
+    "sigwait",
+    "sigwaitinfo",
+    "sleep",
+    "syscall",
+    "thrd_join",
+    "thrd_sleep",
+    "usleep",
+    "wait",
+    "wait4",
+    "waitid",
+    "waitpid",
+    "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE",
+    "_ZNSt6thread4joinEv",
+};
+
+static bool is_waiting(const gimple *s)
+{
+    const tree function = is_gimple_call(s) ? gimple_call_fndecl(s) : NULL_TREE;
+
+    if (!function || !TREE_PUBLIC(function) || !DECL_EXTERNAL(function) || gimple_call_noreturn_p(s))
+        return false;
+    const char *name = IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(function));
+    name += *name == '*';
+    for (const char *w : waiting)
+        if (!strcmp(name, w))
+            return true;
+    return false;
+}
 
 static void add_contents(basic_block bb, contents *c)
 {
@@ -220,6 +290,7 @@ static void add_contents(basic_block bb, contents *c)
             c->hooks++;
         else if (is_gimple_call(s) && !gimple_call_internal_p(s))
             c->calls = true;
+        c->waits = c->waits || is_waiting(s);
     }
 }
 
@@ -281,13 +352,34 @@ static contents contents_of(const class loop *l)
 
 struct places {
     auto_vec<basic_block> heads;  // of loops: by the gate, every time round
+    auto_vec<basic_block> woken;  // after calls that wait: each by a gate of its own
     auto_vec<basic_block> probed; // branches
-    auto_bb_flag is_head;
+    auto_bb_flag is_head;         // of those two kinds: belongs to both bodies
 
     explicit places(function *fun) : is_head(fun)
     {
     }
 };
+
+// Blocks are split, so that each such call is the last of its own. Loops around them choose at their heads
+// (below), as all do that have a block of both bodies inside: else there would be two ways into them.
+static void find_woken(function *fun, places *p)
+{
+    basic_block bb;
+
+    FOR_EACH_BB_FN (bb, fun)
+        for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i)) {
+            if (!is_waiting(gsi_stmt(i)))
+                continue;
+            const edge on =
+                stmt_ends_bb_p(gsi_stmt(i)) ? find_fallthru_edge(bb->succs) : split_block(bb, gsi_stmt(i));
+            if (on) {
+                p->woken.safe_push(split_edge(on));
+                p->woken.last()->flags |= p->is_head;
+            }
+            break; // the rest is a block of its own, and comes next
+        }
+}
 
 // Loops at whose heads the body is chosen anew. Others would lose more by it than they could gain: they are
 // left whole.
@@ -297,7 +389,7 @@ static void find_heads(function *fun, places *p)
         if (!loop_outer(l))
             continue;
         const contents inside = contents_of(l);
-        if (inside.hooks && (inside.calls || l->inner)) {
+        if ((inside.hooks && (inside.calls || l->inner)) || inside.waits) {
             p->heads.safe_push(l->header);
             l->header->flags |= p->is_head;
         }
@@ -454,7 +546,7 @@ static void take_hooks_out(basic_block bb)
     }
 }
 
-// Heads of loops belong to both bodies: all ways into the loop, and round it, lead there, where the body is
+// Heads of loops, and what comes after waiting, belong to both bodies: all ways lead there, where the body is
 // chosen. So the two have the same shape as one had, and gcc's renaming (TODO_update_ssa) joins what each of
 // them has made of a variable.
 static unsigned make_two(function *fun)
@@ -465,6 +557,7 @@ static unsigned make_two(function *fun)
     loop_optimizer_init(LOOPS_HAVE_PREHEADERS | LOOPS_HAVE_SIMPLE_LATCHES);
     places p(fun);
     const basic_block entry = split_edge(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun)));
+    find_woken(fun, &p);
     calculate_dominance_info(CDI_DOMINATORS);
     calculate_dominance_info(CDI_POST_DOMINATORS);
     find_heads(fun, &p);
@@ -473,6 +566,8 @@ static unsigned make_two(function *fun)
     free_dominance_info(CDI_POST_DOMINATORS);
     for (auto head : p.heads)
         split_block_after_labels(head);
+    for (auto after : p.woken)
+        split_block_after_labels(after);
     for (auto branch : p.probed)
         split_block_after_labels(branch);
     p.heads.safe_push(entry);
@@ -499,6 +594,8 @@ static unsigned make_two(function *fun)
             probe(get_bb_copy(branch), single_succ(branch));
         for (auto head : p.heads)
             choose(head, get_bb_copy(single_succ(head)), gate);
+        for (auto after : p.woken)
+            choose(after, get_bb_copy(single_succ(after)), make_gate());
         free_original_copy_tables();
     }
     FOR_EACH_BB_FN (bb, fun)

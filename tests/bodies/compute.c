@@ -1,6 +1,8 @@
 // What functions with two bodies must get right while their gates change: loops in loops that keep values
-// over calls, floating point, small copies of locals, switches, early returns, recursion, variable arguments.
+// over calls and over waiting, floating point, small copies of locals, switches, early returns, recursion,
+// variable arguments.
 // Prints a number that is the same in every build.
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +138,39 @@ static NOINLINE double spread(const double *from, int length)
     return a[0] + a[1] * 2 + a[2] * 3 + a[3] * 4;
 }
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned long whose, handed[32];
+static long handovers;
+
+// Two threads, each when it is its turn.
+static NOINLINE unsigned long hand_over(unsigned long me)
+{
+    unsigned long kept = me + 1, each[4] = {me, 2, 3, 4};
+
+    for (long i = 0; i < handovers; i++) {
+        pthread_mutex_lock(&mutex);
+        while (whose != me)
+            pthread_cond_wait(&changed, &mutex);
+        each[i % 4] ^= kept + handed[i % 32];
+        for (int k = 0; k < 32; k++)
+            handed[k] = handed[k] * 3 + kept % 7;
+        kept = kept * 31 + handed[i % 32];
+        whose = !me;
+        pthread_cond_signal(&changed);
+        pthread_mutex_unlock(&mutex);
+        for (int k = 0; k < 2; k++) // nothing but waiting
+            poll(NULL, 0, 0);
+    }
+    return kept ^ each[0] ^ each[1] ^ each[2] ^ each[3];
+}
+
+static void *other_hands(void *result)
+{
+    *(unsigned long *)result = hand_over(1);
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     const int rounds = argc > 1 ? atoi(argv[1]) : 300;
@@ -170,6 +205,13 @@ int main(int argc, char **argv)
             state = labs(step(labs(state), memory)) % 1000000;
         sum += state;
     }
+    pthread_t hands;
+    unsigned long others = 0;
+    handovers = rounds;
+    pthread_create(&hands, NULL, other_hands, &others);
+    sum += (long)(hand_over(0) % 1000);
+    pthread_join(hands, NULL);
+    sum += (long)(others % 1000);
     flip_end(flipper);
     fprintf(stderr, "%ld gates\n", gates);
     printf("%ld\n", sum);

@@ -1,10 +1,13 @@
 // Exceptions through functions with two bodies, whose gates change meanwhile: destructors run, the right
 // handler catches.
+#include <condition_variable>
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "flip.h"
@@ -73,6 +76,37 @@ __attribute__((noinline)) static long work(int rounds)
         sum += x;
     return sum;
 }
+
+// Waiting among things that must be destroyed; two threads, each when it is its turn.
+static std::mutex mutex;
+static std::condition_variable changed;
+static int whose;
+static std::vector<long> handed(16);
+__attribute__((noinline)) static long hand_over(int me, int rounds)
+{
+    int alive = 0;
+    long kept = me + 1;
+    for (int i = 0; i < rounds; i++) {
+        Noisy outer(&alive);
+        try {
+            std::unique_lock<std::mutex> lock(mutex);
+            while (whose != me)
+                changed.wait(lock);
+            Noisy inner(&alive);
+            for (auto &h : handed)
+                h = (h * 3 + kept) % 100003;
+            kept = (kept * 31 + handed[i % 16]) % 1000003;
+            whose = 1 - me;
+            changed.notify_one();
+            if (i % 5 == 4)
+                throw i;
+        } catch (int n) {
+            kept += n + alive;
+        }
+    }
+    return kept + alive * 1000000007L;
+}
+
 int main()
 {
     auto sum = std::make_unique<long>(0);
@@ -81,6 +115,11 @@ int main()
     const long gates = flip_begin(&flipper);
     for (int i = 0; i < 20; i++)
         *sum += work(300 + i);
+    long others = 0;
+    std::thread hands([&] { others = hand_over(1, 300); });
+    *sum += hand_over(0, 300);
+    hands.join();
+    *sum += others;
     flip_end(flipper);
     std::fprintf(stderr, "%ld gates\n", gates);
     std::printf("%ld\n", *sum);

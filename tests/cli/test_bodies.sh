@@ -83,6 +83,17 @@ for sampler in none adaptive all literace random:0.01; do
   [ "$sampler" != all ] || [ "$(stat accesses)" -ge 10000000 ] || fail "all: $(stat accesses) accesses seen"
 done
 
+# A gate after each call that waits, and none after others.
+for call in 'pthread_cond_wait(c, m)' 'pthread_mutex_unlock(m)'; do
+  cat >waits.c <<END
+#include <pthread.h>
+long waits(long *p, pthread_cond_t *c, pthread_mutex_t *m) { p[0] = p[1] + p[2]; $call; p[3] = p[4]; return p[5]; }
+END
+  "$RAILBIRD" cc -O2 -S waits.c -o waits.s
+  gates=$(grep -c '^railbird_gate.*:$' waits.s || true)
+  expect "gates around ${call%(*}" "$gates" "$([ "${call%(*}" = pthread_cond_wait ] && echo 2 || echo 1)"
+done
+
 # Without the plugin: no gates, TSan's names, and the two go together in one program.
 RAILBIRD_BODIES=one "$RAILBIRD" cc -O2 -c hot.c -o one.o
 nm one.o | has 'U __tsan_read8' || fail "RAILBIRD_BODIES=one: other hooks"
