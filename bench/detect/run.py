@@ -68,7 +68,7 @@ def progress(text):
 def read_table(only):
     with open(os.path.join(HERE, "programs.tsv")) as f:
         rows = [line.rstrip("\n").split("\t") for line in f if line.strip()][1:]
-    return [Program(r) for r in rows if fnmatch.fnmatch(r[0], only)]
+    return [Program(r) for r in rows if any(fnmatch.fnmatch(r[0], w) for w in only.split(","))]
 
 
 def build(p, railbird, work, size):
@@ -306,7 +306,7 @@ def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--runs", type=int, default=10)
-    ask.add_argument("--only", default="*", help="programs, as GLOB")
+    ask.add_argument("--only", default="*", help="programs, as GLOB; several with commas")
     ask.add_argument("--configs", default="adaptive,literace,pacer,random")
     ask.add_argument("--size", type=int, default=400, help="of the programs' work, in per cent (400)")
     ask.add_argument("--json", metavar="FILE")

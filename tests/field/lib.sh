@@ -45,13 +45,39 @@ fail() {
   failed=1
 }
 
-# needs PACKAGE...: Debian packages that must be installed
-needs() {
-  local missing=()
+# missing PACKAGE...: those that are not installed
+missing() {
   for package; do
-    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok' || missing+=("$package")
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok' || echo "$package"
   done
-  [ ${#missing[@]} = 0 ] || skip "needs the packages ${missing[*]}"
+}
+
+# needs PACKAGE...: Debian packages that must be installed; they are, if that takes no password
+needs() {
+  local wanted
+  mapfile -t wanted < <(missing "$@")
+  [ ${#wanted[@]} = 0 ] && return
+  if [ "$(id -u)" = 0 ]; then
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}"; } >/dev/null 2>&1 || true
+    mapfile -t wanted < <(missing "$@")
+  fi
+  [ ${#wanted[@]} = 0 ] || skip "needs the packages ${wanted[*]}"
+}
+
+# apt-get with this machine's archives as archives of sources, which few machines have among their own; kept in our folder.
+sources() {
+  local apt=$cache/apt entry
+  local with=(-o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$apt/sources" -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt"
+    -o APT::Sandbox::User=root)
+  if [ ! -e "$apt/.done" ]; then
+    mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/archives/partial"
+    for entry in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
+      [ -e "$entry" ] && sed -E 's/^Types:.*/Types: deb-src/; /^deb-src /d; s/^deb /deb-src /' "$entry" >"$apt/sources/${entry##*/}"
+    done
+    [ ! -e "$apt/sources/sources.list" ] || mv "$apt/sources/sources.list" "$apt/sources/main.list"
+    apt-get "${with[@]}" -qq update && touch "$apt/.done"
+  fi
+  apt-get "${with[@]}" "$@"
 }
 
 # The source, patched as Debian patches it; without its patches where only the upstream archive can be had.
@@ -62,12 +88,12 @@ fetch() {
   rm -rf "$source_folder"
   (
     cd "$cache/download"
-    apt-get source --download-only -q "$program" >"$program.log" 2>&1 ||
-      apt-get source --download-only --tar-only -q "$program" >>"$program.log" 2>&1 || true
+    sources source --download-only -q "$program" >"$program.log" 2>&1 ||
+      sources source --download-only --tar-only -q "$program" >>"$program.log" 2>&1 || true
   )
   local dsc archive
   dsc=$(find "$cache/download" -name "${program}_*.dsc" | sort -V | tail -1)
-  [ -n "$dsc" ] || skip "apt-get source $program gives nothing (are there deb-src entries?)"
+  [ -n "$dsc" ] || skip "apt-get source $program gives nothing: $cache/download/$program.log"
   if ! dpkg-source --no-check -x "$dsc" "$source_folder" >"$cache/download/$program.log" 2>&1; then
     archive=$(find "$cache/download" -name "${program}_*.orig.tar.*" ! -name '*.asc' | sort -V | tail -1)
     [ -n "$archive" ] || skip "the archive of $program could not be fetched"
