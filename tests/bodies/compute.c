@@ -207,7 +207,7 @@ int main(int argc, char **argv)
     }
     pthread_t hands;
     unsigned long others = 0;
-    handovers = rounds;
+    handovers = rounds / 2;
     pthread_create(&hands, NULL, other_hands, &others);
     sum += (long)(hand_over(0) % 1000);
     pthread_join(hands, NULL);

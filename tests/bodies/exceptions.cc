@@ -116,8 +116,8 @@ int main()
     for (int i = 0; i < 20; i++)
         *sum += work(300 + i);
     long others = 0;
-    std::thread hands([&] { others = hand_over(1, 300); });
-    *sum += hand_over(0, 300);
+    std::thread hands([&] { others = hand_over(1, 100); });
+    *sum += hand_over(0, 100);
     hands.join();
     *sum += others;
     flip_end(flipper);
