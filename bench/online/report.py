@@ -1,7 +1,8 @@
 """What bench/online/run.py measured, as a table, as JSON and as a page, and whether the promises hold.
 
-A cell is a program under a variant: the median of its clean runs, with the best beside it. A ratio is the median of the rounds' ratios,
-each of two runs that were made one after the other: the machine changes slowly, so both had the same. Its interval is the one that has
+A cell is a program under a variant: the median of its clean runs, with the best beside it. The variants of a round take short turns, one
+running and the others stopped, so that all of them had the same machine; slow ones, small loads and tools run alone, after that. A ratio is
+the median of the rounds' ratios. Wall seconds are of a variant's own turns. A ratio's interval is the one that has
 the true median with 95 % (by order: no shape of the noise is assumed; with fewer than six rounds it is all there is, from least to
 most). A ratio whose interval has 1 in it is marked ≈ and says nothing. Three more marks: ~ no run was left alone by the rest of the
 machine, > the time was over (so at least that), and — not run or failed. A promise that rests on ~ is not judged."""
@@ -49,7 +50,7 @@ class Ratio:
     def __init__(self, cell, base):
         both = sorted(cell.rounds[n] / max(base.rounds[n], 1e-4) for n in cell.rounds if n in base.rounds)
         both = both or [cell.cpu / max(base.cpu, 1e-4)]  # no round in which both were left alone
-        self.value, self.count = statistics.median(both), len(both)
+        self.value, self.each = statistics.median(both), both
         outside = self.outside(len(both))
         self.low, self.high = both[outside], both[-1 - outside]
 
@@ -159,7 +160,7 @@ class Result:
         over = sorted(((*Ratio(c, b).extra(), p.name) for p, c, b in pairs), reverse=True)
         within = [o for o in over if o[0] <= budget]
         need = math.ceil(0.8 * len(over))
-        cost = [(c.runs[0].get("stats") or {}).get("cost_ppm", 0) / 1e4 for _, c, _ in pairs]
+        cost = [statistics.median((r.get("stats") or {}).get("cost_ppm", 0) for r in c.runs) / 1e4 for _, c, _ in pairs]
         told = [o for o in over if o[1] > budget]
         yield Promise(f"adaptive, budget {budget} %, above dormant", f"within it on {need} of {len(over)}",
                       f"{len(within)} of {len(over)}; median {statistics.median(o[0] for o in over):.1f} %",
@@ -190,6 +191,16 @@ class Result:
     def all_held(self):
         return not self.wrong and not any(p.held is False for p in self.promises)
 
+    def twice(self):
+        """How far apart two equal things are, in words: what no ratio of this run can be trusted below."""
+        pairs = [(f"{p.name} {c.mark() or b.mark()}", Ratio(c, b)) for p, c, b in self.pairs("dormant-again", "dormant")]
+        if not pairs:
+            return []
+        off = statistics.median(abs(each - 1) for _, r in pairs for each in r.each)
+        return ["The same twice, dormant-again over dormant: " + ", ".join(f"{n}{r.value:.3f} ({r.low:.3f}–{r.high:.3f})" for n, r in pairs)
+                + f". Median distance from 1: {100 * statistics.median(abs(r.value - 1) for _, r in pairs):.1f} % of the programs' ratios, "
+                f"{100 * off:.1f} % of single rounds.", ""]
+
     # Table
 
     def ratio_text(self, program, variant):
@@ -211,7 +222,7 @@ class Result:
         shown = [v for v in self.variants if not v.name.startswith("plain")]
         field = lambda get: lambda p, n: (lambda c: c.mark() + get(c) if c else "—")(self.cell(p, n))
         out = ["# What it costs while programs run", "", f"{time.strftime('%Y-%m-%d', time.gmtime())}, Linux {platform.release()}, "
-               f"{self.args.rounds} rounds, {self.seconds / 60:.0f} minutes. " + " ".join(__doc__.split("\n\n")[1].split()), "",
+               f"{self.args.rounds} rounds, turns of {self.args.turn:g} ms, {self.seconds / 60:.0f} minutes. " + " ".join(__doc__.split("\n\n")[1].split()), "",
                "## Promises", "", "| promise | asked | measured | | |", "|---|---|---|---|---|"]
         out += [f"| {p.name} | {p.asked} | {p.measured} | {p.word()} | {p.note} |" for p in self.promises] + [""]
         out += ["## Measured", ""]
@@ -221,6 +232,7 @@ class Result:
             values = [r for p in self.programs if (r := self.ratio(p, v.name))]
             means.append(f"{mean(values):.2f}" if values else "—")
         out += rows[:-1] + ["| **geometric mean** | " + " | ".join(means) + " |", ""]
+        out += self.twice()
         out += self.table("CPU seconds, median (best)", field(lambda c: f"{c.cpu:.2f} ({c.best:.2f})"), self.variants)
         out += self.table("Wall seconds", field(lambda c: f"{c.wall:.2f}"), self.variants)
         servers = [p for p in self.programs if p.kind == "server"]
@@ -303,7 +315,7 @@ td, th {{ text-align: left; padding: .25em .5em; border-top: 1px solid #8884; ve
                     entry |= {"ratio": r.value, "ratio_low": r.low, "ratio_high": r.high}
             cells.setdefault(program, {})[variant] = entry
         with open(json_path, "w", encoding="utf-8") as out:
-            json.dump({"rounds": self.args.rounds, "kernel": platform.release(), "programs": cells, "left_out": self.left_out, "wrong": self.wrong,
+            json.dump({"rounds": self.args.rounds, "turn_ms": self.args.turn, "kernel": platform.release(), "programs": cells, "left_out": self.left_out, "wrong": self.wrong,
                        "promises": [vars(p) for p in self.promises]}, out, indent=1)
         with open(markdown_path, "w", encoding="utf-8") as out:
             out.write(self.markdown() + "\n")

@@ -2,16 +2,19 @@
 """What looking for races costs while programs run: programs people use and four small ones, plain, with every sampler, and
 under other tools; and whether what is promised about it holds.
 
-    bench/online/run.py BUILD [--quick] [--only GLOB] [--variants LIST] [--rounds N] [--json FILE] [--retries N] [--limit SHARE]
+    bench/online/run.py BUILD [--quick] [--only GLOB] [--variants LIST] [--rounds N] [--turn MS] [--json FILE] [--retries N] [--limit SHARE]
 
 Programs come from Debian source packages, fetched and built by the functions of tests/field (FIELD_CACHE is where), and from
-programs/*.c; one whose source cannot be had is left out, in words. Runs are interleaved: every variant of a program once, then all again,
-so that a slow hour of the machine hits all of them. CPU time is user and system time of the program, servers included, the
-load generator not. A run that was disturbed (the rest of the machine used, or the host took, more than --limit of the processors' time)
-is repeated, up to --retries times, and never counted beside others; where no run was left alone, the best of the
+programs/*.c; one whose source cannot be had is left out, in words. In a round all variants of a program run at once and take turns
+of --turn milliseconds: one goes on, the others are stopped (measure.c). So they share what the machine does meanwhile, and it may change from
+second to second. Slow ones, those with a small load and tools run alone, one after the other. `--variants 'dormant dormant-again'` runs the same
+thing twice, which says how far apart two equal things are. CPU time is user and system time of the program, servers included, the
+load generator not; wall time is of its own turns. A group that was disturbed (the rest of the machine used, or the host took, more than --limit
+of the processors' time) is repeated, up to --retries times, and never counted beside others; where no run was left alone, the best of the
 disturbed stands in, marked ~, and no promise is judged by it. Writes bench/out/online.md, .json and .html (with --quick: online-quick.*).
 """
 import argparse
+import contextlib
 import fnmatch
 import getpass
 import glob
@@ -75,16 +78,18 @@ PROGRAMS = [
 
 
 class Variant:
-    """What is run how. SOME or ONE of the rounds for the slow ones. Those of `railbird watch` (the plain program, with these words
-    before it) only run when they are named."""
+    """What is run how. SOME or ONE of the rounds for the slow ones. watch: under `railbird watch`, with these words; the program is the
+    plain one. asked_for: it only runs when it is named."""
 
-    def __init__(self, name, build, options="", tool="", slow=None, small=False, watch=""):
+    def __init__(self, name, build, options="", tool="", slow=None, small=False, watch="", asked_for=False):
         self.name, self.build, self.options, self.tool, self.slow, self.small = name, build, options, tool, slow, small
-        self.watch = watch
-
+        self.watch, self.asked_for = watch, asked_for or bool(watch)
 
     def takes_part(self, number, rounds):
         return number < {None: rounds, SOME: max(1, rounds * 2 // 5), ONE: 1}[self.slow]
+
+    def takes_turns(self):
+        return not (self.slow or self.small or self.tool)
 
 
 SOME, ONE = "some", "one"
@@ -92,6 +97,7 @@ VARIANTS = [
     Variant("plain", "plain"),
     Variant("nop", "nop"),
     Variant("dormant", "railbird", "sampler=none"),
+    Variant("dormant-again", "railbird", "sampler=none", asked_for=True),
     Variant("one-body", "one", "sampler=none"),  # dormant, without the plugin
     *[Variant(f"adaptive:{b}%", "railbird", f"sampler=adaptive budget={b}%") for b in (1, 2, 5, 20)],
     *[Variant(s, "railbird", f"sampler={s}", slow=ONE) for s in ("random:0.03", "literace", "pacer:0.03", "rpt:0.1,0.1", "static:0.03")],
@@ -108,6 +114,15 @@ VARIANTS = [
       for m in ("clock", "collide") for r in ("0.1", "1") for w in (15, 30)],
 ]
 QUICK = ["plain", "nop", "dormant", "adaptive:5%", "clang-tsan"]
+
+
+def ports(number):
+    """That many, all different: each is kept until all are found."""
+    with contextlib.ExitStack() as kept:
+        sockets = [kept.enter_context(socket.socket()) for _ in range(number)]
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        return [s.getsockname()[1] for s in sockets]
 
 
 def shell(*words, **more):
@@ -200,45 +215,47 @@ class Bench:
 
     # Running
 
-    def once(self, program, variant):
-        """One run: what was measured, or {'failed': words}."""
-        with tempfile.TemporaryDirectory(prefix="railbird-online-") as work:
-            arguments = program.small if variant.small else program.load
-            command, load, port = [program.built[variant.build]], [], 0
-            if program.text:
-                os.symlink(self.text(program.text[variant.small]), os.path.join(work, "in"))
-            if program.kind == "server":
-                with socket.socket() as s:
-                    s.bind(("127.0.0.1", 0))
-                    port = s.getsockname()[1]
-                command += arguments[0](work, port)
-                load = ["--load", os.path.join(self.own, "load"), program.name, str(port), str(arguments[1]), str(CONNECTIONS)]
-            else:
-                command += arguments
-            if variant.watch:
-                command = [self.railbird, "watch", *variant.watch.split(), "--", *command]
-            if variant.tool:
-                command = ["valgrind", f"--tool={variant.tool}", f"--log-file={work}/valgrind", *command]
-            env = {k: v for k, v in os.environ.items() if k not in ("RAILBIRD_OPTIONS", "TSAN_OPTIONS")}
-            env["RAILBIRD_OPTIONS"] = f"{variant.options} exitcode=0 report=json:{work}/reports stats=json:{work}/stats"
-            env["TSAN_OPTIONS"] = f"exitcode=0 log_path={work}/tsan"
-            limit = self.args.timeout * (3 if variant.slow else 1)
-            with open(f"{work}/out", "wb") as out, open(f"{work}/err", "wb") as err:
-                try:
-                    subprocess.run([os.path.join(self.own, "measure"), str(limit), f"{work}/result", *command, *load], cwd=work, env=env,
-                                   stdin=subprocess.DEVNULL, stdout=out, stderr=err, check=False, timeout=limit + 60)
-                except subprocess.TimeoutExpired:
-                    return {"failed": "the measuring program did not end"}
-            return self.collect(program, variant, work)
+    def job(self, program, variant, work, port):
+        """Words for measure.c; `work` is the folder it runs in."""
+        os.mkdir(work)
+        arguments, load = program.small if variant.small else program.load, []
+        command = [program.built[variant.build]]
+        if program.text:
+            os.symlink(self.text(program.text[variant.small]), os.path.join(work, "in"))
+        if program.kind == "server":
+            command += arguments[0](work, port)
+            load = ["--load", os.path.join(self.own, "load"), program.name, str(port), str(arguments[1]), str(CONNECTIONS)]
+        else:
+            command += arguments
+        if variant.watch:
+            command = [self.railbird, "watch", *variant.watch.split(), "--", *command]
+        if variant.tool:
+            command = ["valgrind", f"--tool={variant.tool}", f"--log-file={work}/valgrind", *command]
+        return [work, "env", f"RAILBIRD_OPTIONS={variant.options} exitcode=0 report=json:{work}/reports stats=json:{work}/stats",
+                f"TSAN_OPTIONS=exitcode=0 log_path={work}/tsan", *command, *load]
 
-    def collect(self, program, variant, work):
+    def together(self, program, variants):
+        """Each once, in turns; a result for each."""
+        limit = self.args.timeout * (3 if any(v.slow for v in variants) else 1)
+        with tempfile.TemporaryDirectory(prefix="railbird-online-") as top:
+            works = [os.path.join(top, str(i)) for i in range(len(variants))]
+            words = []
+            for variant, work, port in zip(variants, works, ports(len(variants))):
+                words += ["--next", *self.job(program, variant, work, port)]
+            try:
+                done = shell(os.path.join(self.own, "measure"), str(limit), str(self.args.turn), *words[1:], timeout=(limit + 60) * len(variants))
+            except subprocess.TimeoutExpired:
+                return [{"failed": "the measuring program did not end"} for _ in variants]
+            if done.returncode:
+                return [{"failed": "nothing was measured: " + done.stderr[-200:]} for _ in variants]
+            return [self.collect(program, w) for w in works]
+
+    def collect(self, program, work):
         def lines(name):
             path = os.path.join(work, name)
             with open(path, encoding="utf-8", errors="replace") if os.path.exists(path) else open(os.devnull, encoding="utf-8") as file:
                 return file.read().splitlines()
 
-        if not lines("result"):
-            return {"failed": "nothing was measured: " + " ".join(lines("err"))[-200:]}
         r = json.loads(lines("result")[0])
         if r["late"]:
             r["timeout"] = True
@@ -259,33 +276,41 @@ class Bench:
         stats = [json.loads(line) for line in lines("stats")]
         if stats:
             r["stats"] = {k: v for k, v in stats[0].items() if isinstance(v, (int, float))}
-        r["disturbed"] = r["other"] + r["steal"] > self.args.limit * r["wall"] * os.cpu_count() + 0.03
+        r["disturbed"] = r["other"] + r["steal"] > self.args.limit * r["group_wall"] * os.cpu_count() + 0.03
         r["load1"] = os.getloadavg()[0]
         return r
 
-    def undisturbed(self, program, variant, round_number):
-        kept = self.runs.setdefault((program.name, variant.name), [])
+    def fails(self, program, variant):
+        """It did, so it would again."""
+        return any("failed" in r or "timeout" in r for r in self.runs.get((program.name, variant.name), []))
+
+    def undisturbed(self, program, variants, number):
+        """Repeated as a whole, without those that failed: what is compared is what took turns."""
         for attempt in range(self.args.retries + 1):
-            self.progress(f"round {round_number + 1} of {self.args.rounds}: {program.name}, {variant.name}"
+            self.progress(f"round {number + 1} of {self.args.rounds}: {program.name}, {', '.join(v.name for v in variants)}"
                           + (f" (again, disturbed: {attempt})" if attempt else ""))
-            r = self.once(program, variant)
-            r["round"] = round_number
-            kept.append(r)
-            if "failed" in r:
-                self.wrong.append(f"{program.name}, {variant.name}: {r['failed']}")
-            if "failed" in r or "timeout" in r or not r["disturbed"]:
+            results = self.together(program, variants)
+            for variant, r in zip(variants, results):
+                self.runs.setdefault((program.name, variant.name), []).append(r | {"round": number})
+                if "failed" in r:
+                    self.wrong.append(f"{program.name}, {variant.name}: {r['failed']}")
+            variants = [v for v in variants if not self.fails(program, v)]
+            if not variants or not any(r.get("disturbed") for r in results):
                 return
             time.sleep(0.5)
+
+    def groups(self, program, variants, number):
+        """Those that take turns, every round another one first; then the others, each alone."""
+        part = [v for v in variants if v.build in program.built and v.takes_part(number, self.args.rounds) and not self.fails(program, v)]
+        turns = [v for v in part if v.takes_turns()]
+        first = number % max(len(turns), 1)
+        return [g for g in (turns[first:] + turns[:first], *([v] for v in part if not v.takes_turns())) if g]
 
     def measure(self, programs, variants):
         for number in range(self.args.rounds):
             for program in programs:
-                for variant in variants:
-                    if variant.build not in program.built or not variant.takes_part(number, self.args.rounds):
-                        continue
-                    if any("failed" in r or "timeout" in r for r in self.runs.get((program.name, variant.name), [])):
-                        continue  # it would again
-                    self.undisturbed(program, variant, number)
+                for group in self.groups(program, variants, number):
+                    self.undisturbed(program, group, number)
                 yield number
 
     def outputs(self, programs, variants):
@@ -308,12 +333,15 @@ def arguments():
     ask.add_argument("--only", default="*", metavar="GLOB", help="programs, as pigz or 'ping*'; several with commas")
     ask.add_argument("--variants", default="", metavar="LIST", help="names or globs with blanks between, as 'dormant adaptive*'; plain is always run")
     ask.add_argument("--rounds", type=int, default=0, help="default 5; slow tools get two fifths of them, or one")
+    ask.add_argument("--turn", type=float, default=25, metavar="MS", help="how long a variant goes on while the others are stopped (25)")
     ask.add_argument("--json", default="", metavar="FILE", help="another place for the JSON")
     ask.add_argument("--out", default=os.path.join(TOP, "bench", "out"), help="where the table and the page go")
-    ask.add_argument("--retries", type=int, default=-1, help="of a run that was disturbed (default 3; quick 1)")
+    ask.add_argument("--retries", type=int, default=-1, help="of a group that was disturbed (default 3; quick 1)")
     ask.add_argument("--limit", type=float, default=0.04, help="share of all processors' time that may have gone elsewhere (0.04)")
-    ask.add_argument("--timeout", type=float, default=120, help="seconds for a run (120; slow tools three times that)")
+    ask.add_argument("--timeout", type=float, default=120, help="seconds for a run, of its own turns (120; slow tools three times that)")
     a = ask.parse_args()
+    if a.turn <= 0:
+        ask.error("--turn: more than 0")
     a.rounds = a.rounds or (1 if a.quick else 5)
     a.retries = a.retries if a.retries >= 0 else (1 if a.quick else 3)
     return a
@@ -321,7 +349,7 @@ def arguments():
 
 def chosen(args):
     words = args.variants.split() or (QUICK if args.quick else ["*"])
-    variants = [v for v in VARIANTS if v.name == "plain" or any(fnmatch.fnmatch(v.name, w) and not (v.watch and w == "*") for w in words)]
+    variants = [v for v in VARIANTS if v.name == "plain" or any(fnmatch.fnmatch(v.name, w) and not (v.asked_for and w == "*") for w in words)]
     if any(v.small for v in variants) and not any(v.name == "plain-small" for v in variants):
         variants.append(next(v for v in VARIANTS if v.name == "plain-small"))
     if shutil.which("valgrind") is None:

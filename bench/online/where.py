@@ -3,7 +3,7 @@
 
     bench/online/where.py BUILD [--only GLOB] [--options OPTIONS] [--runs N] [--top N]
 
-run.py compares whole runs, and on a shared machine two runs of the same thing differ by more than a budget. Here a program is stopped 5,000
+run.py compares whole runs, and two runs of the same thing differ by a per cent or more even in turns. Here a program is stopped 5,000
 times a second of its CPU time and asked where it is: in a function of the runtime, in the kernel on the runtime's behalf (page faults of its
 functions, mprotect, its thread), or in its own code. What the runtime takes from the program's caches is not in it, nor is waiting for
 locks that others hold longer; so this is a lower bound, and a steady one. A function whose name both the runtime and the plain program have is
@@ -14,7 +14,6 @@ import collections
 import fnmatch
 import glob
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -63,24 +62,12 @@ class Where(run.Bench):
     def profile(self, program, options, ours, theirs):
         """Milliseconds by kind, and by function for the runtime's."""
         kinds, functions = collections.Counter(), collections.Counter()
-        with tempfile.TemporaryDirectory(prefix="railbird-where-") as work:
-            command, load = [program.built["railbird"]], []
-            if program.text:
-                os.symlink(self.text(program.text[0]), os.path.join(work, "in"))
-            if program.kind == "server":
-                with socket.socket() as s:
-                    s.bind(("127.0.0.1", 0))
-                    port = s.getsockname()[1]
-                command += program.load[0](work, port)
-                load = ["--load", os.path.join(self.own, "load"), program.name, str(port), str(program.load[1]), str(run.CONNECTIONS)]
-            else:
-                command += program.load
-            env = {**os.environ, "RAILBIRD_OPTIONS": f"{options} exitcode=0 report=json:{work}/reports"}
-            subprocess.run(["perf", "record", "-q", "-g", "-e", "cpu-clock", "-F", str(HERTZ), "-o", f"{work}/perf", os.path.join(self.own, "measure"), "120",
-                            f"{work}/result", *command, *load], cwd=work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, check=False)
-            for thread, frames in samples(f"{work}/perf"):
-                if thread in ("measure", "load"):
+        with tempfile.TemporaryDirectory(prefix="railbird-where-") as top:
+            job = self.job(program, run.Variant("where", "railbird", options), f"{top}/job", *run.ports(1))
+            run.shell("perf", "record", "-q", "-g", "-e", "cpu-clock", "-F", str(HERTZ), "-o", f"{top}/perf", os.path.join(self.own, "measure"), "120",
+                      "25", *job)
+            for thread, frames in samples(f"{top}/perf"):
+                if thread in ("measure", "env", "load"):
                     continue
                 kind = kind_of(thread, frames, ours, theirs)
                 kinds[kind or "program"] += 1000 / HERTZ
