@@ -35,10 +35,9 @@ def build(folder, out):
 def measure(out, path, options=""):
     """CPU seconds and peak MiB, by bench/online's small launcher: a child's peak begins with its parent's."""
     env = {**os.environ, "RAILBIRD_OPTIONS": options, "TSAN_OPTIONS": "exitcode=0"}
-    result = os.path.join(out, "result.json")
-    subprocess.run([os.path.join(out, "measure"), "600", result, path], env=env, check=True, stdout=subprocess.DEVNULL,
+    subprocess.run([os.path.join(out, "measure"), "600", "25", out, path], env=env, check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
-    with open(result) as f:
+    with open(os.path.join(out, "result")) as f:
         used = json.load(f)
     if used["status"] or used["late"]:
         sys.exit(f"{path} {options}: status {used['status']}{', killed after ten minutes' * used['late']}")
