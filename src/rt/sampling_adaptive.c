@@ -60,7 +60,7 @@
 #define DEBT_SHARE      2    // of what comes in, one part in so many pays back what was given to begin with
 #define EPISODE_SHARE   8    // of what an account may hold, one part in so many is enough for an episode
 #define WAKE_SHARE      32   // and is waited for, at most, before some are woken: else the hot ones take all
-#define OVERDRAFT_SHARE 3    // of what an account may hold, one part in so many may be owed for new code
+#define OVERDRAFT_SHARE 6    // of what an account may hold, one part in so many may be owed for new code
 #define WINDOW_SHARE    4    // of what is earned, one part in so many is for windows
 #define START_NS        3000000u // for each per cent: what it may spend before it has earned anything; paid back
 #define MOST_START_NS   20000000u
@@ -698,12 +698,29 @@ static uint64_t charge(uint64_t ticks, uint64_t longest)
     return ticks + ticks / BESIDE;
 }
 
+// Synchronisation, and what is passed over at places that cannot sleep: neither ends before all rests.
+static void tell_synced(struct rb_sampling *s)
+{
+    const uint64_t spent = s->sync_ticks;
+
+    if (RB_LIKELY(spent < BATCH))
+        return;
+    s->sync_ticks = 0;
+    __atomic_fetch_add(&now.spent, spent, __ATOMIC_RELAXED);
+    const uint64_t synced = __atomic_add_fetch(&now.synced, spent, __ATOMIC_RELAXED);
+    const int64_t left = __atomic_sub_fetch(&now.allowance, (int64_t)spent, __ATOMIC_RELAXED);
+    if (RB_UNLIKELY(left < 0 && (int64_t)(synced - book.seen_synced) > book.most / EPISODE_SHARE))
+        rest_early();
+}
+
 static void cost(struct rb_self *me, uint64_t ticks)
 {
     struct rb_sampling *s = &me->sampling;
 
-    if (RB_UNLIKELY(s->odd_asked))
+    if (RB_UNLIKELY(s->odd_asked)) {
         rb_odd_answer(me, ticks < LONGEST ? ticks : LONGEST, aim());
+        tell_synced(s); // there may be no synchronisation to tell it with
+    }
     s->ticks += charge(ticks > s->away_ticks ? ticks - s->away_ticks : 0, LONGEST) + CALL_TICKS;
     if (RB_UNLIKELY(s->away_ticks)) {
         s->ticks += (uint64_t)((double)s->away_ns * book.ticks_a_ns);
@@ -735,15 +752,7 @@ static void synced(struct rb_self *me, uint64_t ticks)
     s->synced = operations;
     s->blocks = me->count.blocks;
     s->forgotten = me->count.forgotten;
-    if (RB_LIKELY(s->sync_ticks < BATCH))
-        return;
-    const uint64_t spent = s->sync_ticks;
-    s->sync_ticks = 0;
-    __atomic_fetch_add(&now.spent, spent, __ATOMIC_RELAXED);
-    const uint64_t synced = __atomic_add_fetch(&now.synced, spent, __ATOMIC_RELAXED);
-    const int64_t left = __atomic_sub_fetch(&now.allowance, (int64_t)spent, __ATOMIC_RELAXED);
-    if (RB_UNLIKELY(left < 0 && (int64_t)(synced - book.seen_synced) > book.most / EPISODE_SHARE))
-        rest_early();
+    tell_synced(s);
 }
 
 static void end(struct rb_self *me)
