@@ -1,8 +1,8 @@
 """What bench/online/run.py measured, as a table, as JSON and as a page, and whether the promises hold.
 
-A cell is a program under a variant: the median of its clean runs, with the best beside it. The variants of a round take short turns, one
+A cell is a program under a variant: the median of its clean runs, with the best beside it. Three at a time, plain, dormant and one more, take short turns, one
 running and the others stopped, so that all of them had the same machine; slow ones, small loads and tools run alone, after that. A ratio is
-the median of the rounds' ratios. Wall seconds are of a variant's own turns. A ratio's interval is the one that has
+the median of the ratios within such groups, or within rounds for those that run alone. Wall seconds are of a variant's own turns. A ratio's interval is the one that has
 the true median with 95 % (by order: no shape of the noise is assumed; with fewer than six rounds it is all there is, from least to
 most). A ratio whose interval has 1 in it is marked ≈ and says nothing. Three more marks: ~ no run was left alone by the rest of the
 machine, > the time was over (so at least that), and — not run or failed. A promise that rests on ~ is not judged."""
@@ -32,7 +32,7 @@ class Cell:
             return
         cpu = [r["cpu"] for r in self.runs]
         self.cpu, self.best = statistics.median(cpu), min(cpu)
-        self.rounds = {r["round"]: r["cpu"] for r in self.runs}
+        self.groups = {(r["round"], r["group"]): r["cpu"] for r in self.runs}
         self.wall = statistics.median(r["wall"] for r in self.runs)
         self.peak = max(r["peak_kib"] for r in self.runs)
         self.threads = max(r["threads"] for r in self.runs)
@@ -45,10 +45,14 @@ class Cell:
 
 
 class Ratio:
-    """Of two cells' CPU time, round by round."""
+    """Of two cells' CPU time: of those that took turns with each other, else of those of a round."""
 
     def __init__(self, cell, base):
-        both = sorted(cell.rounds[n] / max(base.rounds[n], 1e-4) for n in cell.rounds if n in base.rounds)
+        both = [(cell.groups[g], base.groups[g]) for g in cell.groups if g in base.groups]
+        if not both:
+            rounds = {n: statistics.median(cpu for g, cpu in base.groups.items() if g[0] == n) for n, _ in base.groups}
+            both = [(cpu, rounds[n]) for (n, _), cpu in cell.groups.items() if n in rounds]
+        both = sorted(c / max(b, 1e-4) for c, b in both)
         both = both or [cell.cpu / max(base.cpu, 1e-4)]  # no round in which both were left alone
         self.value, self.each = statistics.median(both), both
         outside = self.outside(len(both))

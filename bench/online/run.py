@@ -5,9 +5,9 @@ under other tools; and whether what is promised about it holds.
     bench/online/run.py BUILD [--quick] [--only GLOB] [--variants LIST] [--rounds N] [--turn MS] [--json FILE] [--retries N] [--limit SHARE]
 
 Programs come from Debian source packages, fetched and built by the functions of tests/field (FIELD_CACHE is where), and from
-programs/*.c; one whose source cannot be had is left out, in words. In a round all variants of a program run at once and take turns
-of --turn milliseconds: one goes on, the others are stopped (measure.c). So they share what the machine does meanwhile, and it may change from
-second to second. Slow ones, those with a small load and tools run alone, one after the other. `--variants 'dormant dormant-again'` runs the same
+programs/*.c; one whose source cannot be had is left out, in words. In a round each variant of a program takes turns with the plain and the
+dormant one, --turn milliseconds each: one goes on, the others are stopped (measure.c). So the three share what the machine does meanwhile, and it may change from
+second to second; no more than three, as whoever goes on finds the caches empty and its clocks ahead of its work. Slow ones, those with a small load and tools run alone, one after the other. `--variants 'dormant dormant-again'` runs the same
 thing twice, which says how far apart two equal things are. CPU time is user and system time of the program, servers included, the
 load generator not; wall time is of its own turns. A group that was disturbed (the rest of the machine used, or the host took, more than --limit
 of the processors' time) is repeated, up to --retries times, and never counted beside others; where no run was left alone, the best of the
@@ -286,12 +286,13 @@ class Bench:
 
     def undisturbed(self, program, variants, number):
         """Repeated as a whole, without those that failed: what is compared is what took turns."""
+        group = "+".join(sorted(v.name for v in variants))
         for attempt in range(self.args.retries + 1):
             self.progress(f"round {number + 1} of {self.args.rounds}: {program.name}, {', '.join(v.name for v in variants)}"
                           + (f" (again, disturbed: {attempt})" if attempt else ""))
             results = self.together(program, variants)
             for variant, r in zip(variants, results):
-                self.runs.setdefault((program.name, variant.name), []).append(r | {"round": number})
+                self.runs.setdefault((program.name, variant.name), []).append(r | {"round": number, "group": group})
                 if "failed" in r:
                     self.wrong.append(f"{program.name}, {variant.name}: {r['failed']}")
             variants = [v for v in variants if not self.fails(program, v)]
@@ -300,11 +301,13 @@ class Bench:
             time.sleep(0.5)
 
     def groups(self, program, variants, number):
-        """Those that take turns, every round another one first; then the others, each alone."""
+        """Plain, dormant and one more at a time take turns, every round another one first; then the others, each alone."""
         part = [v for v in variants if v.build in program.built and v.takes_part(number, self.args.rounds) and not self.fails(program, v)]
-        turns = [v for v in part if v.takes_turns()]
-        first = number % max(len(turns), 1)
-        return [g for g in (turns[first:] + turns[:first], *([v] for v in part if not v.takes_turns())) if g]
+        bases = [v for v in part if v.name in ("plain", "dormant")]
+        third = [v for v in part if v.takes_turns() and v not in bases]
+        groups = [bases + [v] for v in third] or [bases]
+        first = [number % max(len(g), 1) for g in groups]
+        return [g[f:] + g[:f] for g, f in zip(groups, first) if g] + [[v] for v in part if not v.takes_turns()]
 
     def measure(self, programs, variants):
         for number in range(self.args.rounds):
