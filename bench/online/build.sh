@@ -42,7 +42,7 @@ export RAILBIRD_CC=gcc
 fetch
 tree=$cache/build/$program-online-$want
 case $want in
-railbird | one | nop) [ "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" -nt "$tree/.done" ] && rm -f "$tree/.done" ;;
+railbird | one | nop) refresh ;;
 esac
 compile "online-$want" || exit 1
 if [ "$program" = sqlite3 ] && ! { [ "$tree/online" -nt "$online/sqlite.c" ] && [ "$tree/online" -nt "$tree/field.o" ]; }; then

@@ -3,9 +3,9 @@
 // the shared table. sqlite FILE [ROUNDS] Prints what was read of rows that nobody changes, which is the same
 // in every run.
 //
-// Memory that was given back stays with the process. Left to itself glibc gives the end of an arena back to the
-// kernel and takes it again, a page fault each time, 1,200 to 12,000 of them in a run by chance of who meets
-// whom, plain as instrumented: 15 % of the CPU time, and no tool's doing.
+// Memory that was given back stays with the process. Left to itself glibc gives the end of an arena back to
+// the kernel and takes it again, a page fault each time, 1,200 to 12,000 of them in a run by chance of who
+// meets whom, plain as instrumented: 15 % of the CPU time, and no tool's doing.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -7,9 +7,10 @@
 // The gate is a byte of the function's own, 1 at first, in the section rb_gates. The body with hooks tells
 // the runtime of each pass (__railbird_gate), and the runtime writes the byte when it has seen enough. Loops
 // that call something or have loops inside choose again at their heads, so a thread that never leaves a
-// function changes over too; innermost loops that call nothing are left whole, for the vectorizer. So does
-// code after a call that waits, by a gate of its own: what a thread does when it is woken is often what it
-// was woken for, and the gates it has passed are as old as its sleep.
+// function changes over too; innermost loops that call nothing are left whole, for the vectorizer: with hooks
+// they have gates of their own that lead out of the hooks, without them they have none. Code after a call
+// that waits chooses, too, by a gate of its own: what a thread does when it is woken is often what it was
+// woken for, and the gates it has passed are as old as its sleep.
 //
 // Code that runs seldom is where races hide, and much of it is in functions that run often. So in the body
 // without hooks each branch that leads to accesses begins with a probe, `call __railbird_probe; jc`, which
@@ -57,6 +58,7 @@
 int plugin_is_GPL_compatible; // gcc asks for this name; the plugin is loaded by gcc and part of nothing else
 
 static const unsigned FEW_HOOKS = 4; // with fewer a second body costs what it saves
+static const int FEW_ROUNDS = 64;    // a loop that cannot go round more often is soon over
 
 // ---- hooks: their names and what they preserve ----------------------------------------------------------
 
@@ -353,6 +355,7 @@ static contents contents_of(const class loop *l)
 struct places {
     auto_vec<basic_block> heads;  // of loops: by the gate, every time round
     auto_vec<basic_block> woken;  // after calls that wait: each by a gate of its own
+    auto_vec<basic_block> rounds; // ends of loops that are left whole: the same, but out of the hooks only
     auto_vec<basic_block> probed; // branches
     auto_bb_flag is_head;         // of those two kinds: belongs to both bodies
 
@@ -393,6 +396,20 @@ static void find_heads(function *fun, places *p)
             p->heads.safe_push(l->header);
             l->header->flags |= p->is_head;
         }
+    }
+}
+
+// Loops that are left whole, which may go round for long: with hooks that is looked at for a while, and then
+// goes on without, from the same round. There is no way back, so the loop without hooks is the compiler's to
+// improve.
+static void find_rounds(function *fun, places *p)
+{
+    for (auto l : loops_list(fun, 0)) {
+        const HOST_WIDE_INT most = loop_outer(l) ? get_max_loop_iterations_int(l) : 0;
+        if (!loop_outer(l) || l->header->flags & p->is_head || !l->latch || !contents_of(l).hooks ||
+            (most >= 0 && most < FEW_ROUNDS))
+            continue;
+        p->rounds.safe_push(split_edge(loop_latch_edge(l)));
     }
 }
 
@@ -460,6 +477,15 @@ static tree make_gate(void)
     return gate;
 }
 
+// What the block that `like` leads to is told by it, its copy is told by `e`.
+static void add_phi_args_like(edge e, edge like)
+{
+    gphi_iterator to = gsi_start_phis(e->dest);
+
+    for (gphi_iterator i = gsi_start_phis(like->dest); !gsi_end_p(i); gsi_next(&i), gsi_next(&to))
+        add_phi_arg(to.phi(), PHI_ARG_DEF_FROM_EDGE(i.phi(), like), e, UNKNOWN_LOCATION);
+}
+
 // At the end of `from`, whose one way on leads to the body with hooks: there if the gate is open, else to
 // `quiet`.
 static void choose(basic_block from, basic_block quiet, tree gate)
@@ -477,6 +503,7 @@ static void choose(basic_block from, basic_block quiet, tree gate)
     with->probability = profile_probability::very_unlikely();
     edge without = make_edge(from, quiet, EDGE_FALSE_VALUE);
     without->probability = with->probability.invert();
+    add_phi_args_like(without, with);
 
     basic_block told = split_edge(with);
     gimple_stmt_iterator first = gsi_start_bb(told);
@@ -562,6 +589,7 @@ static unsigned make_two(function *fun)
     calculate_dominance_info(CDI_POST_DOMINATORS);
     find_heads(fun, &p);
     find_probes(fun, &p);
+    find_rounds(fun, &p);
     free_dominance_info(CDI_DOMINATORS);
     free_dominance_info(CDI_POST_DOMINATORS);
     for (auto head : p.heads)
@@ -596,6 +624,8 @@ static unsigned make_two(function *fun)
             choose(head, get_bb_copy(single_succ(head)), gate);
         for (auto after : p.woken)
             choose(after, get_bb_copy(single_succ(after)), make_gate());
+        for (auto round : p.rounds)
+            choose(round, get_bb_copy(single_succ(round)), make_gate());
         free_original_copy_tables();
     }
     FOR_EACH_BB_FN (bb, fun)

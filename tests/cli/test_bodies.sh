@@ -94,6 +94,14 @@ END
   expect "gates around ${call%(*}" "$gates" "$([ "${call%(*}" = pthread_cond_wait ] && echo 2 || echo 1)"
 done
 
+# A gate at the end of each round of a loop that is left whole, unless it is soon over; the loop without hooks has none: one reads the gate.
+for rounds in n 60; do
+  echo "void add(int n, long *p, const long *q) { (void)n; for (int i = 0; i < $rounds; i++) p[i] += q[i] * q[i + 1]; }" >rounds.c
+  "$RAILBIRD" cc -O2 -S rounds.c -o rounds.s
+  gates=$(grep -c '^railbird_gate.*:$' rounds.s || true) reads=$(grep -c 'cmpb.*railbird_gate' rounds.s || true)
+  expect "gates of a function with $rounds rounds, and where they are read" "$gates $reads" "$([ $rounds = n ] && echo 2 2 || echo 1 1)"
+done
+
 # Without the plugin: no gates, TSan's names, and the two go together in one program.
 RAILBIRD_BODIES=one "$RAILBIRD" cc -O2 -c hot.c -o one.o
 nm one.o | has 'U __tsan_read8' || fail "RAILBIRD_BODIES=one: other hooks"

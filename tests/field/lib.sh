@@ -103,11 +103,20 @@ fetch() {
   basename "$dsc" .dsc | cut -d_ -f2 >"$source_folder/.done"
 }
 
-# compile VARIANT: anew when the runtime is newer than what was built
+# What was built in $tree is built anew if the runtime, or the plugin for gcc, has been since
+refresh() {
+  local part lib
+  lib=$(dirname "$RAILBIRD")/../lib
+  for part in "$lib/librailbird_rt.a" "$lib"/railbird/gcc-*/bodies.so; do
+    if [ "$part" -nt "$tree/.done" ]; then rm -f "$tree/.done"; fi
+  done
+}
+
+# compile VARIANT
 compile() {
   variant=$1
   tree=$cache/build/$program-$variant
-  [[ $variant = railbird || $variant = planted ]] && [ "$runtime" -nt "$tree/.done" ] && rm -f "$tree/.done"
+  [[ $variant = railbird || $variant = planted ]] && refresh
   [ -e "$tree/.done" ] && return
   rm -rf "$tree"
   mkdir -p "$cache/build"
