@@ -399,15 +399,15 @@ static void find_heads(function *fun, places *p)
     }
 }
 
-// Loops that are left whole, which may go round for long: with hooks that is looked at for a while, and then
-// goes on without, from the same round. There is no way back, so the loop without hooks is the compiler's to
-// improve.
+// Loops that are left whole, which may go round for long: with hooks such a loop is looked at for a while,
+// and then goes on without, from the same round. There is no way back, so the loop without hooks is the
+// compiler's to improve. Those inside other loops need none, as these choose each time round.
 static void find_rounds(function *fun, places *p)
 {
     for (auto l : loops_list(fun, 0)) {
-        const HOST_WIDE_INT most = loop_outer(l) ? get_max_loop_iterations_int(l) : 0;
-        if (!loop_outer(l) || l->header->flags & p->is_head || !l->latch || !contents_of(l).hooks ||
-            (most >= 0 && most < FEW_ROUNDS))
+        const HOST_WIDE_INT most = loop_depth(l) == 1 ? get_max_loop_iterations_int(l) : 0;
+        if ((most >= 0 && most < FEW_ROUNDS) || l->header->flags & p->is_head || !l->latch ||
+            !contents_of(l).hooks)
             continue;
         p->rounds.safe_push(split_edge(loop_latch_edge(l)));
     }
