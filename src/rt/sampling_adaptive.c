@@ -62,7 +62,7 @@
 #define WAKE_SHARE      32   // and is waited for, at most, before some are woken: else the hot ones take all
 #define OVERDRAFT_SHARE 6    // of what an account may hold, one part in so many may be owed for new code
 #define WINDOW_SHARE    4    // of what is earned, one part in so many is for windows
-#define START_NS        3000000u // for each per cent: what it may spend before it has earned anything; paid back
+#define START_NS        4000000u // for each per cent: what it may spend before it has earned anything; paid back
 #define MOST_START_NS   20000000u
 #define WARM_NS         5e7 // of the program itself, before the first window: until then bursts see everything new
 #define GATED_NS        4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
