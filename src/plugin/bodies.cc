@@ -8,9 +8,9 @@
 // the runtime of each pass (__railbird_gate), and the runtime writes the byte when it has seen enough. Loops
 // that call something or have loops inside choose again at their heads, so a thread that never leaves a
 // function changes over too; innermost loops that call nothing are left whole, for the vectorizer: with hooks
-// they have gates of their own that lead out of the hooks, without them they have none. Code after a call
-// that waits chooses, too, by a gate of its own: what a thread does when it is woken is often what it was
-// woken for, and the gates it has passed are as old as its sleep.
+// those that are in no other loop have gates that lead out of the hooks, without hooks they have none. Code
+// after a call that waits chooses, too, by a gate of its own: what a thread does when it is woken is often
+// what it was woken for, and the gates it has passed are as old as its sleep.
 //
 // Code that runs seldom is where races hide, and much of it is in functions that run often. So in the body
 // without hooks each branch that leads to accesses begins with a probe, `call __railbird_probe; jc`, which

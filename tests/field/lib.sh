@@ -261,8 +261,7 @@ field() {
   fi
   local plain_time railbird_time tsan_time=- tsan_reports=- name=$load_name summary accesses count ids lost new
   failed=0
-  runtime=$(dirname "$RAILBIRD")/../lib/librailbird_rt.a
-  [ -e "$runtime" ] || skip "there is no lib/librailbird_rt.a next to $(dirname "$RAILBIRD")"
+  [ -e "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" ] || skip "there is no lib/librailbird_rt.a next to $(dirname "$RAILBIRD")"
   fetch
   version=$(cat "$source_folder/.done")
   out=$cache/out/$program
