@@ -228,9 +228,9 @@ static RB_NOINLINE void step_end(struct step s)
 //
 // What makes it sound: an operation that releases something new makes the version another one before it
 // changes the value. So a load that finds the same version before and after has read no value that brings
-// anything new. A release that is covered needs nothing of the object but that it keeps what it holds:
-// objects that such operations use have `joins` set, and from then on nothing is taken away from them within
-// their life. The access must not be one that is sampled: that would have to be published.
+// anything new. A release that is covered needs nothing of the object but that it keeps what it holds: an
+// object has `joins` set from the first release on that was covered, and then nothing is taken away from it
+// within its life. The access must not be one that is sampled: that would have to be published.
 
 RB_INLINE struct rb_known *quick_begin(const volatile void *a, bool gets, bool gives)
 {
@@ -304,6 +304,17 @@ static RB_NOINLINE void missed(int order)
 
 // ---- inside a step -------------------------------------------------------------------------------------
 
+// Does the object hold all that the thread could say? Then it must go on to: the next time that is not asked
+// with its lock held.
+static bool is_covered(struct step *s, const struct rb_known *k, const volatile void *a)
+{
+    const bool covered = rb_process.quick && !rb_process.take_all && k->address == (uintptr_t)a &&
+                         k->object == s->object && rb_known_covered(s->me, k);
+
+    s->object->joins |= covered;
+    return covered;
+}
+
 // Before a read-modify-write: learns, if that is sure to be right, and makes the version another one unless
 // there is nothing to release. `fails`: it may do less than its order says.
 static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int order, bool fails)
@@ -311,7 +322,6 @@ static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int
     if (!s->object)
         return;
     struct rb_known *k = rb_known_of(s->me, (uintptr_t)a);
-    s->object->joins |= rb_process.quick && !rb_process.take_all;
     s->heard = k->object == s->object && rb_known_heard(k, (uintptr_t)a);
     if (acquires(order) && !fails) {
         rb_sync_acquire(s->me, &s->object->main);
@@ -319,8 +329,7 @@ static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int
     }
     if (fails && !s->heard && rb_process.quick)
         s->heard = rb_process.ops->knows(&s->me->hb, &s->object->main);
-    s->covered = s->object->joins && (!fails || s->heard) && !rb_fences_on && is_passed() &&
-                 k->address == (uintptr_t)a && k->object == s->object && rb_known_covered(s->me, k);
+    s->covered = is_covered(s, k, a) && (!fails || s->heard) && !rb_fences_on && is_passed();
     if (!s->covered)
         rb_object_changes(s->object);
 }
@@ -365,22 +374,21 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
         rb_record_sync(s.me, gets && gives ? RB_RMW : gives ? RB_RMW_REL : RB_LOAD, (uintptr_t)a);
 }
 
-// A store of a thread that did not make what is there replaces it, unless others rely on that.
+// A store replaces what is there. If the thread knows all of that, nothing is lost; else it begins another
+// life, or joins where others rely on what is there.
 static void release_store(struct step s)
 {
     struct rb_object *o = s.object;
+    const bool knows = rb_process.quick && rb_process.ops->knows(&s.me->hb, &o->main);
 
-    o->joins |= rb_process.quick && !rb_process.take_all;
-    if (o->joins && o->owner != s.me->hb.slot) {
+    if (knows || o->joins)
         rb_object_changes(o);
-        rb_sync_release_join(s.me, &o->main);
-    } else {
-        if (o->owner == s.me->hb.slot)
-            rb_object_changes(o);
-        else
-            rb_object_loses(o);
+    else
+        rb_object_loses(o);
+    if (knows || !o->joins)
         rb_sync_release_store(s.me, &o->main);
-    }
+    else
+        rb_sync_release_join(s.me, &o->main);
     o->owner = s.me->hb.slot;
 }
 
@@ -396,6 +404,7 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
     if (releases(order)) {
         struct rb_known *k = rb_known_of(s.me, (uintptr_t)a);
         const bool heard = k->object == s.object && rb_known_heard(k, (uintptr_t)a);
+        is_covered(&s, k, a);
         release_store(s);
         // if it had heard everything, it still has: its own
         rb_known_write(s.me, k, (uintptr_t)a, s.object, heard, true);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The programs of tests/programs, in pairs: X_race must be reported, by the two lines marked in its source, X_norace
-# must not. Built by `railbird cc` and `railbird c++`, run with every access sampled, judged by programs/judge.py.
+# must not. Built by `railbird cc` and `railbird c++`, run with every access sampled, X_norace also with some of them,
+# judged by programs/judge.py.
 #   test_programs.sh [-k PATTERN] [-c COMPILER]... [-l LEVEL]... [-n RUNS] [-v]
 #   -k  only programs whose path contains PATTERN (a shell pattern)   -c  gcc, clang, clang-19; default gcc and clang
 #   -l  O0, O1, O2; default O1, and abi/ also at O0 (gcc) and O2 (clang)   -n  runs of each; default $RB_TEST_RUNS or 3
@@ -51,7 +52,8 @@ build() {
 
 # job PROGRAM COMPILER LEVEL: builds and runs; leaves what judge.py wants
 job() {
-  local program=$1 compiler=$2 level=$3 folder=$RB_WORK/${1//\//.}.$2.$3 plugin plugins flags openmp=() status n words
+  local program=$1 compiler=$2 level=$3 folder=$RB_WORK/${1//\//.}.$2.$3 plugin plugins flags openmp=() status n words run sampler
+  local partly=(random:0.5 random:0.1 adaptive static:0.5) # where edges that are not followed would be seen
   mkdir "$folder"
   printf '%s\n' "$@" >"$folder/job"
   echo "$programs/$program" >"$folder/sources"
@@ -80,9 +82,13 @@ job() {
   } >"$folder/build" 2>&1
   [ "$status" = 0 ] || return 0
   for ((n = 1; n <= RB_TEST_RUNS; n++)); do
-    status=0
-    (cd "$folder" && timeout 20 ./program >"out.$n" 2>"err.$n" </dev/null) 2>>"$folder/shell" || status=$?
-    echo "$status" >"$folder/status.$n"
+    for sampler in all $([[ $program != *_norace.* || $RB_DETECTOR = tsan ]] || echo "${partly[(n - 1) % 4]}"); do
+      status=0
+      run=$n.$sampler
+      (cd "$folder" && RAILBIRD_OPTIONS=sampler=$sampler timeout 20 ./program >"out.$run" 2>"err.$run" </dev/null) \
+        2>>"$folder/shell" || status=$?
+      echo "$status" >"$folder/status.$run"
+    done
   done
   rm -f "$folder"/program "$folder"/*.so
 }
@@ -113,7 +119,6 @@ if [ "$RB_DETECTOR" != tsan ]; then
     exit 0
   fi
 fi
-export RAILBIRD_OPTIONS=sampler=all
 export TSAN_OPTIONS="atexit_sleep_ms=0:report_thread_leaks=0:report_signal_unsafe=0"
 python3 "$programs/judge.py" --self-test
 RB_WORK=$(mktemp -d)
