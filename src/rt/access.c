@@ -9,8 +9,8 @@
 #include "rt/sites.h"
 #include "rt/watchpoints.h"
 
-#define FREED_KEPT  1024u
-#define RANGE_TAKEN 512u // bytes of a range that are looked at, unless everything is
+#define FREED_KEPT 1024u
+#define AROUND     32768u // bytes on either side of a piece that are compared with what is recorded
 
 static bool inside_granule(const struct rb_touch *t)
 {
@@ -55,6 +55,45 @@ static void check(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
     }
 }
 
+// A piece of a range, if it is too long: S is what we look at. Each byte is in it as likely as any other, the
+// first and the last too, so the piece may be shorter.
+static struct rb_touch piece_of(struct rb_self *me, const struct rb_touch *t)
+{
+    const size_t most = rb_sampling_piece();
+    struct rb_touch piece = *t;
+
+    if (t->size <= most)
+        return piece;
+    const size_t end = rb_rng_below(&me->rng, t->size + most - 1) + 1, from = end > most ? end - most : 0;
+    piece.address += from;
+    piece.size = (end < t->size ? end : t->size) - from;
+    return piece;
+}
+
+// What is around the piece costs little where nothing is recorded.
+static void check_around(struct rb_self *me, const struct rb_touch *t, const struct rb_touch *piece,
+                         uintptr_t pc)
+{
+    struct rb_touch before = *t, behind = *t;
+    struct rb_hit hit;
+
+    before.size = piece->address - t->address;
+    if (before.size > AROUND) {
+        before.address = piece->address - AROUND;
+        before.size = AROUND;
+    }
+    behind.address = piece->address + piece->size;
+    behind.size = t->address + t->size - behind.address;
+    if (behind.size > AROUND)
+        behind.size = AROUND;
+    rb_history_check(me, &before, &hit);
+    if (!hit.epoch)
+        rb_history_check(me, &behind, &hit);
+    if (RB_UNLIKELY(hit.epoch))
+        rb_race_found(me, t, rb_where(rb_stack_here(&me->walk, pc, rb_process.stack_depth), me->id, t->size),
+                      &hit);
+}
+
 static void look(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
 {
     struct rb_touch t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0, true};
@@ -62,14 +101,13 @@ static void look(struct rb_self *me, uintptr_t address, size_t size, unsigned ho
     if (answer == RB_PASS || (t.write ? me->ignore_writes : me->ignore_reads))
         return;
     t.record = answer == RB_TAKE;
-    if (size > RANGE_TAKEN && !rb_process.whole_ranges) { // a piece of it: S is what we look at
-        t.address += rb_rng_below(&me->rng, size - RANGE_TAKEN + 1);
-        t.size = RANGE_TAKEN;
-    }
+    const struct rb_touch piece = size > RB_PIECE ? piece_of(me, &t) : t;
     if (t.record)
-        take(me, &t, pc);
+        take(me, &piece, pc);
     else
-        check(me, &t, pc);
+        check(me, &piece, pc);
+    if (RB_UNLIKELY(piece.size < size) && !rb_recording)
+        check_around(me, &t, &piece, pc);
 }
 
 void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
@@ -104,8 +142,9 @@ static void look_freed(struct rb_self *me, uintptr_t address, size_t size, uintp
     const uint64_t where = rb_where(stack, me->id, size);
     me->count.sampled += t.record;
     rb_history_touch(me, &t, where, &hit);
-    if (!hit.epoch && size > t.size)
-        rb_history_check(me, address + t.size, size - t.size, &hit);
+    const struct rb_touch rest = {address + t.size, size - t.size, true, false, false};
+    if (!hit.epoch && rest.size)
+        rb_history_check(me, &rest, &hit);
     t.size = size;
     if (RB_UNLIKELY(rb_recording) && t.record)
         rb_record_access(me, &t, pc);

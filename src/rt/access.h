@@ -73,6 +73,9 @@ RB_HIDDEN void rb_sampling_spawn(struct rb_self *me);  // it is about to make a 
 RB_HIDDEN void rb_sampling_cost(struct rb_self *me, uint64_t ticks);
 RB_HIDDEN void rb_sampling_synced(struct rb_self *me, uint64_t ticks);
 RB_HIDDEN enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc);
+// How many bytes of a range are taken, at most; what is not longer than RB_PIECE always is.
+#define RB_PIECE 512u
+RB_HIDDEN size_t rb_sampling_piece(void);
 // Functions with two bodies (docs/bodies.md): somebody goes into the one with hooks. Not called while false.
 extern RB_HIDDEN bool rb_gates_on;
 RB_HIDDEN void rb_sampling_gate(unsigned char *gate);

@@ -294,25 +294,44 @@ static size_t visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, vis
     return looked_at;
 }
 
-static void check_entry(struct rb_self *me, struct entry *e, void *context)
-{
-    struct rb_hit *hit = context;
-    struct rb_partner partner = {0, 0};
+struct check {
+    const struct rb_touch *touch;
+    struct rb_hit *hit;
+};
 
-    if (hit->epoch || e->generation != __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE))
-        return;
-    rb_process.ops->peek(&me->engine, &me->hb, cell_of(e), (struct rb_access){0, true}, &partner);
-    if (partner.epoch)
-        *hit =
-            (struct rb_hit){(key_granule(e->key) << 3) + (unsigned)__builtin_ctz((unsigned)(e->key & 0xff)),
-                            partner.epoch, partner.where, (e->key & ATOMIC) != 0};
+// The bytes of the entry that are in the touch, as in its key.
+static unsigned touched(const struct entry *e, const struct rb_touch *t)
+{
+    const uintptr_t granule = key_granule(e->key) << 3, end = t->address + t->size;
+    unsigned mask = (unsigned)e->key & 0xff;
+
+    if (t->address > granule)
+        mask &= 0xffu << (t->address - granule);
+    if (end < granule + 8)
+        mask &= (1u << (end - granule)) - 1;
+    return mask;
 }
 
-void rb_history_check(struct rb_self *me, uintptr_t from, size_t bytes, struct rb_hit *hit)
+static void check_entry(struct rb_self *me, struct entry *e, void *context)
 {
+    const struct check *c = context;
+    struct rb_partner partner = {0, 0};
+    const unsigned mask = touched(e, c->touch);
+
+    if (c->hit->epoch || !mask || e->generation != __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE))
+        return;
+    rb_process.ops->peek(&me->engine, &me->hb, cell_of(e), (struct rb_access){0, c->touch->write}, &partner);
+    if (partner.epoch)
+        *c->hit = (struct rb_hit){(key_granule(e->key) << 3) + (unsigned)__builtin_ctz(mask), partner.epoch,
+                                  partner.where, (e->key & ATOMIC) != 0};
+}
+
+void rb_history_check(struct rb_self *me, const struct rb_touch *t, struct rb_hit *hit)
+{
+    struct check check = {t, hit};
+
     hit->epoch = 0;
-    if (bytes && from + bytes > from)
-        visit_range(me, from, from + bytes, check_entry, hit);
+    visit_range(me, t->address, t->address + t->size, check_entry, &check);
     believe(hit);
 }
 

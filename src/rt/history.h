@@ -62,9 +62,8 @@ RB_HIDDEN bool rb_history_knows(struct rb_self *me, const struct rb_touch *t);
 // Checks and records; the first race found is in *hit. `where` is called for only once a touch.
 RB_HIDDEN void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t where,
                                 struct rb_hit *hit);
-// Compares a write to [from, from + bytes) with what is there, and records nothing; empty pages cost a look
-// each.
-RB_HIDDEN void rb_history_check(struct rb_self *me, uintptr_t from, size_t bytes, struct rb_hit *hit);
+// Compares a plain access with what is there, and records nothing; empty pages cost a look each.
+RB_HIDDEN void rb_history_check(struct rb_self *me, const struct rb_touch *t, struct rb_hit *hit);
 // Forgets [from, from + bytes).
 RB_HIDDEN void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes);
 // What is known of [from, from + bytes) is from now on known of [to, to + bytes). They may overlap; all are

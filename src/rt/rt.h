@@ -110,13 +110,12 @@ struct rb_process {
     uint32_t generation;   // of the access history; grows when all of it is forgotten
     uint32_t width;        // slots ever used
     uint32_t stack_depth;
-    bool take_all;     // sampler=all
-    bool whole_ranges; // a range is looked at whole, not in a piece
-    bool by_cost;      // rb_sampling_cost wants to know what accesses take
-    uint8_t rests;     // RB_RESTS: no access is taken, so order is nobody's business: rb_resting; RB_COUNTS
-    bool collides;     // accesses are compared by traps alone: sampling_collide.h
-    bool quick;        // threads may rely on what they remember of objects (known.h)
-    bool windows;      // synchronisation may be passed over: rb_sampling_sync says when
+    bool take_all; // sampler=all
+    bool by_cost;  // rb_sampling_cost wants to know what accesses take
+    uint8_t rests; // RB_RESTS: no access is taken, so order is nobody's business: rb_resting; RB_COUNTS
+    bool collides; // accesses are compared by traps alone: sampling_collide.h
+    bool quick;    // threads may rely on what they remember of objects (known.h)
+    bool windows;  // synchronisation may be passed over: rb_sampling_sync says when
     uint64_t lost_edges;
     uint64_t races, suppressed; // reported, and found but suppressed
 };

@@ -104,6 +104,15 @@ enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc)
     return answer;
 }
 
+size_t rb_sampling_piece(void)
+{
+    const struct rb_policy *policy = rb_sampling_process.policy;
+
+    if (rb_process.take_all || policy->whole)
+        return SIZE_MAX;
+    return policy->piece ? policy->piece() : RB_PIECE;
+}
+
 // Through a gate, or from one body to the other: is it still open afterwards?
 static bool pass(struct rb_self *me, struct rb_site *s)
 {
@@ -222,7 +231,6 @@ int rb_sampling_init(const struct rb_sampler_spec *spec, uint64_t seed)
     rb_sampling_process.seed = seed;
     rb_gaps_init(&rb_sampling_process.gaps, spec->p);
     rb_process.take_all = spec->ops->takes_all;
-    rb_process.whole_ranges = spec->ops->takes_all || policy->whole;
     rb_process.windows = policy->sync != NULL;
     rb_process.by_cost = policy->cost != NULL;
     rb_functions_wanted = policy->enter != NULL;

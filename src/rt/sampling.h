@@ -21,6 +21,7 @@ struct rb_site;
 struct rb_policy {
     const struct rb_sampler_ops *ops; // the same on a trace
     bool whole;                       // a range is looked at whole, not in a piece
+    size_t (*piece)(void);            // of how many bytes at most; without it RB_PIECE
     // The process starts, or goes on as the child of fork. Negative errno when memory is out.
     int (*init)(void);
     // A thread starts: its first gap. It ends: gives back what it has.

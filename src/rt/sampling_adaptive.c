@@ -31,6 +31,7 @@
 
 #define ALWAYS          4u     // first calls of a site, or a gate, that are taken whatever the allowance
 #define MOST_BURST      4096u  // calls
+#define LAVISH_PIECE    4096u  // bytes of a range, at the start
 #define ALL_TURNS       8u     // every so many turns what sleeps is woken, else what is behind gates alone
 #define CLOSE_GAP       15u    // while a window closes, and where nothing is taken
 #define REST_GAP        255u   // at places that cannot sleep, while all rests
@@ -691,6 +692,11 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
     return at_site(me, s);
 }
 
+static size_t piece(void)
+{
+    return is_lavish() ? LAVISH_PIECE : RB_PIECE;
+}
+
 // What is taken off for what was measured: the clock does not see what the program loses beside it.
 static uint64_t charge(uint64_t ticks, uint64_t longest)
 {
@@ -765,6 +771,7 @@ const struct rb_policy rb_policy_adaptive = {.ops = &rb_sample_adaptive,
                                              .begin = begin,
                                              .end = end,
                                              .next = next,
+                                             .piece = piece,
                                              .gate = at_gate,
                                              .spawn = spawn,
                                              .cost = cost,
