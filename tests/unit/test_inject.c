@@ -49,8 +49,8 @@ static struct rb_verify_world world_of(const struct rb_events *e)
                                     .other_path = "other"};
 }
 
-// Do all forks come before their threads' events and all joins after? What the definition leaves open
-// otherwise is decided more strictly here than in the enumeration.
+// Do all forks come before their threads' events and joins, and all joins after? What the definition leaves
+// open otherwise is decided more strictly here than in the enumeration.
 static bool in_order(const struct rb_events *e)
 {
     for (uint64_t i = 0; i < e->count; i++) {
@@ -61,7 +61,7 @@ static bool in_order(const struct rb_events *e)
             if (e->at[k].thread == f->target && (f->op == RB_FORK ? k < i : k > i))
                 return false;
         for (uint64_t k = 0; k < i; k++)
-            if (e->at[k].op == f->op && e->at[k].target == f->target)
+            if ((e->at[k].op == f->op || e->at[k].op == RB_JOIN) && e->at[k].target == f->target)
                 return false;
     }
     return true;
