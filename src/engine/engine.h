@@ -74,6 +74,17 @@ RB_INLINE void rb_epoch_step_if_sampled(struct rb_thread *t)
     t->sampled = false;
 }
 
+// A slot may have several users, one after the other. Of what an earlier one knew the next knows nothing, so
+// their versions (U of su and so) must not be compared: the next user's begin RB_VERSIONS after the last
+// one's, and none makes so many.
+#define RB_VERSIONS (UINT64_C(1) << 42)
+
+// Does who has heard `heard` of a slot know `version` of it? Of the same user's, a later one says it all.
+RB_INLINE bool rb_has_heard(uint64_t heard, uint64_t version)
+{
+    return heard - version < RB_VERSIONS;
+}
+
 // A release as SO hands it over: a reference to the releaser's clock instead of a copy.
 struct rb_source {
     struct rb_rclock *recent;

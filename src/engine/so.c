@@ -5,7 +5,7 @@
 // t's own component is kept out of its clock: a release passes (clock, version, t, published) and the last
 // two stand for the missing entry. So a new local epoch copies nothing, the version (U_t[t] in the paper)
 // grows with changes of the clock alone, and the common acquire is two scalar comparisons:
-//     source.version <= U_t[releaser]   the clock has nothing new (proposition 5), and
+//     source.version <= U_t[releaser]   the clock has nothing new (proposition 5; rb_has_heard), and
 //     source.published <= C_t[releaser].
 // Else the blocks stamped after U_t[releaser] are joined (clock/recent_clock.h: where the paper walks the
 // first d nodes of a list, we look at recently changed blocks). An entry for t itself may come along in a
@@ -145,8 +145,9 @@ bool rb_so_learn(struct rb_engine *engine, struct rb_thread *t, const struct rb_
     if (RB_UNLIKELY(room > t->fresh->size) && !rb_fresh_reserve(engine->arena, &t->fresh, room))
         return rb_engine_go_blind(engine, t);
     t->count.entries_total += engine->width;
-    const uint64_t known = t->fresh->changes[s->releaser];
-    if (s->version > known) {
+    const uint64_t heard = t->fresh->changes[s->releaser];
+    if (!rb_has_heard(heard, s->version)) {
+        const uint64_t known = rb_has_heard(s->version, heard) ? heard : 0; // 0: that was another user
         t->fresh->changes[s->releaser] = s->version;
         if (!join_recent(engine, t, s->recent, known, version, &changed))
             return rb_engine_go_blind(engine, t);

@@ -5,11 +5,14 @@
 
 #include "engine/engine.h"
 
-// Two comparisons: has this source anything that t does not know?
+// Two comparisons: has this source anything that t does not know? One of its own has not, if it is not of an
+// earlier user of the slot.
 RB_INLINE bool rb_so_nothing_new(const struct rb_thread *t, const struct rb_source *s)
 {
-    return s->releaser == t->slot || (s->version <= rb_fresh_get(t->fresh, s->releaser) &&
-                                      s->published <= rb_rclock_get(t->recent, s->releaser));
+    if (s->releaser == t->slot && rb_has_heard(t->version, s->version))
+        return true;
+    return rb_has_heard(rb_fresh_get(t->fresh, s->releaser), s->version) &&
+           s->published <= rb_rclock_get(t->recent, s->releaser);
 }
 
 // Learns what a source has to tell; always false.

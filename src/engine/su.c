@@ -30,7 +30,7 @@ static bool acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_syn
     if (!s->vector)
         return true;
     if (s->releaser != RB_NO_SLOT &&
-        rb_fresh_get(s->fresh, s->releaser) <= rb_fresh_get(t->fresh, s->releaser))
+        rb_has_heard(rb_fresh_get(t->fresh, s->releaser), rb_fresh_get(s->fresh, s->releaser)))
         return true;
     t->count.entries_traversed += engine->width;
     t->count.entries_total += engine->width;

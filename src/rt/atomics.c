@@ -291,7 +291,8 @@ static RB_NOINLINE void hear(const volatile void *a)
     rb_leave(me);
 }
 
-// A read-modify-write that was passed over may have read what somebody released after that had ended.
+// A read-modify-write that was passed over may have read what somebody released after that had ended, or what
+// a fence of this thread will want to know, if the first fence of all was made meanwhile.
 static RB_NOINLINE void missed(int order)
 {
     struct rb_self *me = order != __ATOMIC_RELAXED || rb_fences_on ? rb_enter() : NULL;
@@ -512,6 +513,8 @@ static inline bool orders_nothing(int order)
         if (orders_nothing(order)) {                                                                \
             rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, pc);                         \
             RAW(old, a, value);                                                                     \
+            if (fenced())                                                                           \
+                missed(order);                                                                      \
             return old;                                                                             \
         }                                                                                           \
         const bool gets = acquires(order), gives = releases(order);                                 \
@@ -521,6 +524,8 @@ static inline bool orders_nothing(int order)
             rb_passes_odd();                                                                        \
             if (!quick_end(k, a, gets, gives))                                                      \
                 hear(a);                                                                            \
+            if (fenced())                                                                           \
+                missed(order);                                                                      \
             return old;                                                                             \
         }                                                                                           \
         struct step s = step_begin(a, true);                                                        \
@@ -559,6 +564,8 @@ static inline bool orders_nothing(int order)
             rb_passes_odd();                                                                                 \
             if (!quick_end(k, a, acquires(did), releases(did)))                                              \
                 hear(a);                                                                                     \
+            if (fenced())                                                                                    \
+                missed(order | failed);                                                                      \
             *expected = found;                                                                               \
             return found == wanted;                                                                          \
         }                                                                                                    \
@@ -568,6 +575,8 @@ static inline bool orders_nothing(int order)
         }                                                                                                    \
         const a##bits old = RAW_CAS(a, wanted, value);                                                       \
         const bool done = old == wanted;                                                                     \
+        if (quiet && fenced())                                                                               \
+            missed(order | failed);                                                                          \
         if (quiet)                                                                                           \
             rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | (done ? RB_HOW_WRITE : RB_HOW_READ), pc);           \
         else                                                                                                 \

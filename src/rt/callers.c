@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <link.h>
 
+#include "rt/intercept.h"
 #include "rt/unwind.h"
 
 #if defined(RB_STATIC)
@@ -14,6 +15,15 @@ bool rb_caller_counts(uintptr_t pc)
 {
     (void)pc;
     return false;
+}
+
+// Here too, but libc and C count nothing.
+extern RB_WEAK char __gxx_personality_v0;
+
+bool rb_frees(uintptr_t pc)
+{
+    (void)pc;
+    return &__gxx_personality_v0 == NULL;
 }
 #else
 // What is known of files, by where they are mapped: address of the first page, bits 12 to 47; which
@@ -91,16 +101,12 @@ static bool is_instrumented(const struct dl_find_object *file)
     return asks_for_hooks(file->dlfo_link_map);
 }
 
-bool rb_caller_counts(uintptr_t pc)
+static bool is_known_as_instrumented(uintptr_t pc)
 {
     struct dl_find_object file;
 
-    if (!rb_process.on || (rb_self_tls && rb_self_tls->busy))
+    if (_dl_find_object((void *)pc, &file) || !file.dlfo_link_map)
         return false;
-    if (_dl_find_object((void *)pc, &file) || !file.dlfo_link_map) {
-        rb_skip++; // no access of the program's
-        return false;
-    }
     const uint64_t start = (uint64_t)(uintptr_t)file.dlfo_map_start >> 12;
     const uint64_t key = rb_unwind_generation() << 48 | start << 12;
     uint64_t *place = &known[(start * 0x9e3779b97f4a7c15u >> 32) % PLACES];
@@ -109,8 +115,26 @@ bool rb_caller_counts(uintptr_t pc)
         word = key | is_instrumented(&file);
         __atomic_store_n(place, word, __ATOMIC_RELAXED);
     }
-    rb_skip += !(word & 1);
     return word & 1;
+}
+
+bool rb_caller_counts(uintptr_t pc)
+{
+    if (!rb_process.on || (rb_self_tls && rb_self_tls->busy))
+        return false;
+    const bool counts = is_known_as_instrumented(pc);
+    rb_skip += !counts; // no access of the program's
+    return counts;
+}
+
+bool rb_frees(uintptr_t pc)
+{
+    struct dl_find_object file, libc;
+
+    if (is_known_as_instrumented(pc))
+        return true;
+    return !_dl_find_object((void *)pc, &file) && !_dl_find_object((void *)RB_REAL(pthread_create), &libc) &&
+           file.dlfo_map_start == libc.dlfo_map_start;
 }
 #endif
 

@@ -1,8 +1,8 @@
 // Accesses that libc makes on behalf of its caller: memcpy, strlen, read. They count only if the caller is
 // instrumented code. Code that is not may order its threads by means the runtime cannot see (atomics without
 // a hook), and what it does with libc's help must not be held against it: TSan reports such accesses, and is
-// wrong at times. Giving memory back is another matter: free and munmap are the end of it for everybody, and
-// free counts as a write whoever calls it, as it does for TSan.
+// wrong at times. So it is with free, a write where the caller is instrumented, or libc itself
+// (freeaddrinfo): other libraries may count who still uses a block, as libstdc++ does for exceptions.
 //
 // READ and WRITE are for interceptors: they cost a comparison while all rests, else one decrement unless the
 // access is sampled, and only then look at the caller and work out the number of bytes, which must be of
@@ -14,6 +14,8 @@
 
 #include "rt/access.h"
 
+// Is a call of free there a write?
+RB_HIDDEN bool rb_frees(uintptr_t pc);
 // May an access of the code at pc be looked at now? Asked for sampled ones only.
 RB_HIDDEN bool rb_caller_counts(uintptr_t pc);
 // Looks at it, and leaves errno alone.

@@ -5,6 +5,7 @@
 
 #include "rt/access.h"
 #include "rt/arch.h"
+#include "rt/callers.h"
 #include "rt/footprint.h"
 #include "rt/history.h"
 #include "rt/intercept.h"
@@ -221,7 +222,7 @@ static inline void *allocated(void *block, size_t size, uintptr_t pc)
     return rb_idle() && !is_kept() && !rb_heap_told_new ? block : allocated_now(block, size, pc);
 }
 
-static RB_NOINLINE void freeing_now(void *block, uintptr_t pc)
+static RB_NOINLINE void freeing_now(void *block, uintptr_t pc, bool reports)
 {
     const int saved = errno;
 
@@ -231,24 +232,25 @@ static RB_NOINLINE void freeing_now(void *block, uintptr_t pc)
     if (me) {
         if (!rb_resting()) {
             const size_t size = RB_REAL(malloc_usable_size)(block);
-            if (!rb_passes_odd())
+            if (!rb_passes_odd() && rb_frees(pc))
                 rb_access_freed(me, (uintptr_t)block, size, pc);
             rb_objects_forget(me, (uintptr_t)block, size);
             rb_record_freed(me, (uintptr_t)block);
             count_block(me);
         }
         block_gone((uintptr_t)block);
-        rb_races_report(me);
+        if (reports)
+            rb_races_report(me);
         rb_leave(me);
     }
     errno = saved;
 }
 
-// Before the real allocator gets it back.
-static inline void freeing(void *block, uintptr_t pc)
+// Before the real allocator gets it back. A race with that is reported now, or by who reports next.
+static inline void freeing(void *block, uintptr_t pc, bool reports)
 {
     if (!rb_idle() || (blocks && is_taken(place_of((uintptr_t)block))) || rb_heap_told_gone)
-        freeing_now(block, pc);
+        freeing_now(block, pc, reports);
 }
 
 // Looking up the real functions may itself allocate: that comes from here, and is never given back.
@@ -312,6 +314,22 @@ RB_INTERCEPT(void *, calloc, (size_t count, size_t size))
                        : allocated(RB_REAL(calloc)(count, size), count * size, RB_PC);
 }
 
+// Whether a block that was to be given up is gone is known afterwards. If not, it stays as it was, with the
+// objects in it that were forgotten, and nobody has written to it.
+static RB_NOINLINE void settle_change(bool gone)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    if (!gone) {
+        rb_races_drop(me);
+        rb_lost_edge(me);
+    }
+    rb_races_report(me);
+    rb_leave(me);
+}
+
 static void *change(void *block, size_t size, uintptr_t pc)
 {
     if (is_early(block)) {
@@ -322,8 +340,12 @@ static void *change(void *block, size_t size, uintptr_t pc)
         return fresh;
     }
     if (block)
-        freeing(block, pc);
-    return allocated(RB_REAL(realloc)(block, size), size, pc);
+        freeing(block, pc, false);
+    void *changed = RB_REAL(realloc)(block, size);
+    const bool gone = changed || !block || !size;
+    if (RB_UNLIKELY(!gone) || (block && rb_self_tls && RB_UNLIKELY(rb_self_tls->found != NULL)))
+        settle_change(gone);
+    return allocated(changed, size, pc);
 }
 
 RB_INTERCEPT(void *, realloc, (void *block, size_t size))
@@ -350,7 +372,7 @@ RB_INTERCEPT(void, free, (void *block))
 {
     if (!block || is_early(block) || too_early())
         return;
-    freeing(block, RB_PC);
+    freeing(block, RB_PC, true);
     RB_REAL(free)(block);
 }
 

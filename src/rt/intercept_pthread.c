@@ -209,57 +209,111 @@ RB_WAIT_ON(cnd_wait, (cnd_t * c, mtx_t *m), (c, m))
 RB_WAIT_ON(cnd_timedwait, (cnd_t * c, mtx_t *m, const struct timespec *t), (c, m, t))
 
 // ---- once ----------------------------------------------------------------------------------------------
-// The function runs through ours, which releases when it is done; whoever returns has acquired.
+// The function runs through ours, which releases when it is done; whoever returns has acquired. If it is left
+// by an exception, it runs again, after what it did before; as nobody can tell then, an edge is lost when it
+// begins again.
 
 struct once {
     void (*function)(void);
-    uintptr_t control;
+    void *control;
     struct once *outer;
 };
 static RB_TLS struct once *running_once;
 
-static void run_once(void)
-{
-    struct once *o = running_once;
-    struct rb_self *me;
+static struct {
+    rb_spin lock;
+    bool more;       // there was no room for one
+    void *begun[64]; // and not done
+} onces;
 
-    running_once = o->outer;
-    o->function();
-    if ((me = rb_enter()) != NULL) {
-        rb_on_release(me, o->control);
-        rb_leave(me);
-    }
+// Takes `old` from the list and puts `new` there, if it can. Was `old` there?
+static bool change_onces(void *old, void *new)
+{
+    bool was = false;
+
+    rb_spin_lock(&onces.lock);
+    for (unsigned i = 0; i < RB_LENGTH(onces.begun) && !was; i++)
+        if (onces.begun[i] == old) {
+            onces.begun[i] = new;
+            was = true;
+        }
+    rb_spin_unlock(&onces.lock);
+    return was;
 }
 
-static void after_once(uintptr_t control)
+static void once_begins(void *control)
 {
     struct rb_self *me = rb_enter();
 
-    if (me) {
-        rb_on_acquire(me, control);
-        rb_leave(me);
-    }
+    if (!me)
+        return;
+    if (change_onces(control, control) || onces.more)
+        rb_lost_edge(me);
+    else
+        onces.more = !change_onces(NULL, control);
+    rb_leave(me);
+}
+
+static void once_ends(void *control)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    change_onces(control, NULL);
+    rb_on_release(me, (uintptr_t)control);
+    rb_leave(me);
+}
+
+static void before_others(void *control)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    rb_on_release(me, (uintptr_t)control);
+    rb_leave(me);
+}
+
+static void after_others(void *control)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    rb_on_acquire(me, (uintptr_t)control);
+    rb_leave(me);
+}
+
+static void run_once(void)
+{
+    struct once *o = running_once;
+
+    running_once = o->outer;
+    once_begins(o->control);
+    o->function();
+    once_ends(o->control);
 }
 
 RB_INTERCEPT(int, pthread_once, (pthread_once_t * control, void (*function)(void)))
 {
-    struct once o = {function, (uintptr_t)control, running_once}, *outer = running_once;
+    struct once o = {function, control, running_once}, *outer = running_once;
 
     running_once = &o;
     const int r = RB_REAL(pthread_once)(control, run_once);
     running_once = outer;
-    after_once((uintptr_t)control);
+    after_others(control);
     return r;
 }
 
 RB_INTERCEPT(void, call_once, (once_flag * flag, void (*function)(void)))
 {
-    struct once o = {function, (uintptr_t)flag, running_once}, *outer = running_once;
+    struct once o = {function, flag, running_once}, *outer = running_once;
 
     running_once = &o;
     RB_REAL(call_once)(flag, run_once);
     running_once = outer;
-    after_once((uintptr_t)flag);
+    after_others(flag);
 }
 
 // ---- C++ static initialisation -------------------------------------------------------------------------
@@ -277,8 +331,10 @@ RB_WEAK int __cxa_guard_acquire(uint32_t *guard)
     while (!(seen & GUARD_DONE)) {
         if (!(seen & GUARD_BUSY)) {
             if (__atomic_compare_exchange_n(guard, &seen, seen | GUARD_BUSY, false, __ATOMIC_ACQ_REL,
-                                            __ATOMIC_ACQUIRE))
+                                            __ATOMIC_ACQUIRE)) {
+                after_others(guard); // who tried, and threw
                 return 1;
+            }
             continue;
         }
         if (!(seen & GUARD_SLEEPERS) &&
@@ -288,12 +344,13 @@ RB_WEAK int __cxa_guard_acquire(uint32_t *guard)
         syscall(SYS_futex, guard, FUTEX_WAIT_PRIVATE, seen | GUARD_SLEEPERS, NULL, NULL, 0);
         seen = __atomic_load_n(guard, __ATOMIC_ACQUIRE);
     }
-    after_once((uintptr_t)guard);
+    after_others(guard);
     return 0;
 }
 
 static void guard_leave(uint32_t *guard, uint32_t value)
 {
+    before_others(guard);
     const uint32_t before = __atomic_exchange_n(guard, value, __ATOMIC_ACQ_REL);
 
     if (before & GUARD_SLEEPERS)
@@ -303,12 +360,6 @@ static void guard_leave(uint32_t *guard, uint32_t value)
 RB_WEAK void __cxa_guard_release(uint32_t *guard);
 RB_WEAK void __cxa_guard_release(uint32_t *guard)
 {
-    struct rb_self *me = rb_enter();
-
-    if (me) {
-        rb_on_release(me, (uintptr_t)guard);
-        rb_leave(me);
-    }
     guard_leave(guard, GUARD_DONE);
 }
 
@@ -345,7 +396,7 @@ static void run_handler(void *given)
 {
     const struct handler h = *(struct handler *)given;
 
-    after_once((uintptr_t)&exit_handlers);
+    after_others(&exit_handlers);
     h.function(h.argument);
 }
 
@@ -353,7 +404,7 @@ static void run_with_status(int status, void *given)
 {
     const struct handler h = *(struct handler *)given;
 
-    after_once((uintptr_t)&exit_handlers);
+    after_others(&exit_handlers);
     h.with_status(status, h.argument);
 }
 
@@ -384,7 +435,7 @@ static void run_plain(void *given)
     const struct handler h = *(struct handler *)given;
     struct dl_find_object file;
 
-    after_once((uintptr_t)&exit_handlers);
+    after_others(&exit_handlers);
     if (!_dl_find_object((void *)(uintptr_t)h.argument, &file))
         ((void (*)(void))(uintptr_t)h.argument)();
 }
@@ -445,5 +496,39 @@ RB_INTERCEPT(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, (v
         rb_leave(me);
     }
     RB_REAL(_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv)(ready);
+}
+
+// std::exception_ptr: libstdc++ counts who still has the exception, in its own code that nobody sees; the
+// last to let go of it destroys it, ordered after all others. Those who let go are holders of a pointer, and
+// who caught what was thrown again from one.
+static RB_TLS bool has_rethrown;
+
+static void let_go_of_exception(void)
+{
+    struct rb_self *me = rb_resting() ? NULL : rb_enter();
+
+    if (!me)
+        return;
+    rb_lost_edge(me);
+    rb_leave(me);
+}
+
+RB_INTERCEPT(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, (void *pointer))
+{
+    let_go_of_exception();
+    RB_REAL(_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv)(pointer);
+}
+
+RB_INTERCEPT(void, _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE, (void *pointer))
+{
+    has_rethrown = true;
+    RB_REAL(_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE)(pointer);
+}
+
+RB_INTERCEPT(void, __cxa_end_catch, (void))
+{
+    if (has_rethrown)
+        let_go_of_exception();
+    RB_REAL(__cxa_end_catch)();
 }
 #endif

@@ -278,6 +278,7 @@ static void move_object(struct rb_self *me, uintptr_t from, uintptr_t to)
         return;
     }
     new->owner = kept.owner;
+    new->held_in = kept.held_in;
     new->arrived = kept.arrived;
     new->parties = kept.parties;
     new->read_locked = kept.read_locked;

@@ -393,6 +393,15 @@ static void tell_program(struct rb_self *me, const struct rb_found *f)
     rb_report_hook(me, &view);
 }
 
+void rb_races_drop(struct rb_self *me)
+{
+    while (me->found) {
+        struct rb_found *f = me->found;
+        me->found = f->next;
+        rb_arena_free(&rb_process.arena, f, sizeof(*f));
+    }
+}
+
 void rb_races_report_slow(struct rb_self *me)
 {
     const int saved = errno;

@@ -10,6 +10,7 @@
 RB_HIDDEN void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t where,
                              const struct rb_hit *before);
 RB_HIDDEN void rb_races_report_slow(struct rb_self *me);
+RB_HIDDEN void rb_races_drop(struct rb_self *me); // and reports nothing
 
 RB_INLINE void rb_races_report(struct rb_self *me)
 {

@@ -188,7 +188,7 @@ RB_INLINE bool rb_resting(void)
     return rests & RB_RESTS;
 }
 
-// See "edges" above.
+// See "edges" above. NULL: of a thread that has no state any more.
 RB_HIDDEN void rb_lost_edge(struct rb_self *me);
 
 #endif

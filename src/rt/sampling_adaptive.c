@@ -31,7 +31,6 @@
 
 #define ALWAYS          4u     // first calls of a site, or a gate, that are taken whatever the allowance
 #define MOST_BURST      4096u  // calls
-#define LAVISH_PIECE    4096u  // bytes of a range, at the start
 #define ALL_TURNS       8u     // every so many turns what sleeps is woken, else what is behind gates alone
 #define CLOSE_GAP       15u    // while a window closes, and where nothing is taken
 #define REST_GAP        255u   // at places that cannot sleep, while all rests
@@ -694,7 +693,7 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
 
 static size_t piece(void)
 {
-    return is_lavish() ? LAVISH_PIECE : RB_PIECE;
+    return is_lavish() ? 8 * RB_PIECE : RB_PIECE;
 }
 
 // What is taken off for what was measured: the clock does not see what the program loses beside it.

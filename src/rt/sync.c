@@ -8,7 +8,8 @@
 
 void rb_lost_edge(struct rb_self *me)
 {
-    me->engine.blind = false;
+    if (me)
+        me->engine.blind = false;
     __atomic_fetch_add(&rb_process.lost_edges, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&rb_process.generation, 1, __ATOMIC_ACQ_REL);
 }

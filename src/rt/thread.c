@@ -23,7 +23,9 @@
 
 enum state { FREE, ALIVE, FIBER };
 
-// A slot's user, and where its last one stopped.
+#define LAST_VERSION (UINT64_C(1) << 62) // after some two million users a slot is not used again
+
+// A slot's user, and where the next one begins.
 struct slot {
     struct rb_self *user; // NULL: it rests
     uint32_t epoch;
@@ -45,7 +47,8 @@ static struct rb_totals ended;
 RB_TLS struct rb_self *rb_self_tls;
 RB_TLS int64_t rb_skip;
 RB_TLS int64_t rb_odd_skip;
-static RB_TLS bool gone; // this thread has ended as far as the runtime is concerned
+static RB_TLS bool gone; // this thread has ended as far as the runtime is concerned,
+static RB_TLS bool late; // but may run destructors of other keys
 static pthread_key_t end_key;
 static bool have_key;
 
@@ -174,6 +177,7 @@ static struct rb_self *make_state(enum state state, uint32_t id)
         return NULL;
     }
     t->hb.epoch = slots[s].epoch + 1;
+    t->hb.published = slots[s].epoch; // others may have told it of the earlier user: it does not keep that
     t->hb.version = slots[s].version;
     if (counts_changes())
         t->hb.fresh->changes[s] = slots[s].version;
@@ -214,13 +218,14 @@ static void free_state(struct rb_self *me, struct rb_self *t)
     forget_handle(t);
     add_counts(&ended, t);
     s->epoch = t->hb.epoch;
-    s->version = counts_changes() ? t->hb.fresh->changes[t->hb.slot] : t->hb.version;
+    s->version = (counts_changes() ? t->hb.fresh->changes[t->hb.slot] : t->hb.version) + RB_VERSIONS;
     rb_sync_clear(me, &t->begun);
     rb_sync_clear(me, &t->ended);
     rb_sampling_free(t);
     rb_process.ops->thread_stop(&me->engine, &t->hb);
     s->user = NULL;
-    rest_slot(t->hb.slot);
+    if (s->version < LAST_VERSION)
+        rest_slot(t->hb.slot);
     t->state = FREE;
     t->next = unused;
     unused = t;
@@ -368,6 +373,15 @@ void rb_thread_end(struct rb_self *me)
     rb_spin_unlock(&lock);
 }
 
+// Keys behind ours come after it in the last lap too. Whether they have destructors is not known.
+static bool has_values_left(void)
+{
+    for (pthread_key_t key = end_key + 1; key < PTHREAD_KEYS_MAX; key++)
+        if (pthread_getspecific(key))
+            return true;
+    return false;
+}
+
 // Runs in every lap of key destructors; the last of them is the thread's end.
 static void at_thread_end(void *laps)
 {
@@ -379,6 +393,7 @@ static void at_thread_end(void *laps)
     if (!me || me->busy)
         return;
     me->busy = 1;
+    late = has_values_left();
     rb_thread_end(me);
 }
 
@@ -476,6 +491,8 @@ struct rb_self *rb_self_make(void)
 {
     static RB_TLS bool making; // allocation in here may come by an interceptor, and so back
 
+    if (gone && late) // if this is synchronisation, nobody hears of it
+        rb_lost_edge(NULL);
     if (!rb_process.on || gone || making)
         return NULL;
     making = true;

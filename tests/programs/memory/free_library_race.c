@@ -1,7 +1,4 @@
-/*
- * A library that is not instrumented frees what the program has read before, and nothing orders the two:
- * freeing is a write, whoever does it.
- */
+/* libc frees what the program has read before, and nothing orders the two: freeing is a write. */
 #include "../order.h"
 #include <netdb.h>
 

@@ -1,0 +1,33 @@
+/* An exception that two threads hold: the last to let go of it frees it, ordered by a count in the C++ library. */
+#include "../order.h"
+#include <exception>
+
+struct Problem {
+    int data[32];
+};
+static std::exception_ptr one, two;
+
+static void first(void)
+{
+    try {
+        std::rethrow_exception(one);
+    } catch (const Problem &problem) {
+        for (const int &value : problem.data)
+            rb_use(value);
+    }
+    one = nullptr;
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    two = nullptr;
+}
+
+int main()
+{
+    one = std::make_exception_ptr(Problem{});
+    two = one;
+    return rb_both(first, second);
+}
