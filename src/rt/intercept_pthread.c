@@ -500,23 +500,36 @@ RB_INTERCEPT(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, (v
 
 // std::exception_ptr: libstdc++ counts who still has the exception, in its own code that nobody sees; the
 // last to let go of it destroys it, ordered after all others. Those who let go are holders of a pointer, and
-// who caught what was thrown again from one.
+// who caught what was thrown again from one. Each releases and acquires before it does; whoever comes while
+// another is at it cannot tell whose turn is the last, and loses an edge.
+static char exceptions; // its address stands for all of them
+static uint32_t letting_go;
 static RB_TLS bool has_rethrown;
 
-static void let_go_of_exception(void)
+static void before_letting_go(void)
 {
+    const bool alone = __atomic_fetch_add(&letting_go, 1, __ATOMIC_SEQ_CST) == 0;
     struct rb_self *me = rb_resting() ? NULL : rb_enter();
 
     if (!me)
         return;
-    rb_lost_edge(me);
+    if (!alone)
+        rb_lost_edge(me);
+    rb_on_release(me, (uintptr_t)&exceptions);
+    rb_on_acquire(me, (uintptr_t)&exceptions);
     rb_leave(me);
+}
+
+static void after_letting_go(void)
+{
+    __atomic_fetch_sub(&letting_go, 1, __ATOMIC_SEQ_CST);
 }
 
 RB_INTERCEPT(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, (void *pointer))
 {
-    let_go_of_exception();
+    before_letting_go();
     RB_REAL(_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv)(pointer);
+    after_letting_go();
 }
 
 RB_INTERCEPT(void, _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE, (void *pointer))
@@ -527,8 +540,12 @@ RB_INTERCEPT(void, _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE, 
 
 RB_INTERCEPT(void, __cxa_end_catch, (void))
 {
-    if (has_rethrown)
-        let_go_of_exception();
+    if (!has_rethrown) {
+        RB_REAL(__cxa_end_catch)();
+        return;
+    }
+    before_letting_go();
     RB_REAL(__cxa_end_catch)();
+    after_letting_go();
 }
 #endif
