@@ -10,7 +10,8 @@
 #include "rt/signals.h"
 #include "rt/sync.h"
 
-#define LINKS 8
+#define LINKS       8
+#define MOST_SHARED 1024u // descriptors that are looked at when a child is made
 
 // Addresses for the tables of objects and accesses, where no process has memory.
 #define OBJECTS ((uintptr_t)1 << 54) // 128 bytes each: for what comes, and for the end
@@ -272,6 +273,22 @@ void rb_fd_link(uint32_t from, uint32_t to)
         __atomic_store_n(&everybody_used, true, __ATOMIC_RELAXED);
     rb_fd_acquire_end(from);
     rb_fd_release(to);
+}
+
+// The first three are for others than our children.
+void rb_fd_child(void)
+{
+    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    const int saved = errno;
+    struct stat s;
+
+    for (uint32_t fd = 3; fd <= most && fd < MOST_SHARED; fd++) {
+        const uint32_t object = rb_fd_object((int)fd);
+        if (object != RB_FD_NONE && __atomic_load_n(&linked[object], __ATOMIC_RELAXED) != RB_FD_EVERYBODY &&
+            !syscall(SYS_fstat, (int)fd, &s) && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)))
+            rb_fd_link(object, RB_FD_EVERYBODY);
+    }
+    errno = saved;
 }
 
 void rb_fd_read_signals(const void *buffer, size_t bytes)

@@ -106,6 +106,8 @@ RB_HIDDEN void rb_fd_new_as(int fd, uint32_t object);
 // It is about to be closed. Whoever is at the other end will notice.
 RB_HIDDEN void rb_fd_closing(int fd);
 RB_HIDDEN void rb_fd_closing_range(unsigned first, unsigned last);
+// A child is about to be made, and has them all: what is sent to it may come back by another one.
+RB_HIDDEN void rb_fd_child(void);
 // It is about to be sent to somebody who will not know it again.
 RB_HIDDEN void rb_fd_passed_on(int fd);
 

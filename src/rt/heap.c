@@ -2,6 +2,8 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "rt/access.h"
 #include "rt/arch.h"
@@ -118,6 +120,13 @@ void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
     rb_collide_forget(address, size);
     rb_history_forget(me, address, size);
     rb_objects_forget(me, address, size);
+}
+
+size_t rb_segment_bytes(int segment)
+{
+    struct shmid_ds of;
+
+    return syscall(SYS_shmctl, segment, IPC_STAT, &of) ? 0 : of.shm_segsz;
 }
 
 // Where a block was asked for. A whole stack for each would cost more than the block: those that sampling

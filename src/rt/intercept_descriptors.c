@@ -117,7 +117,9 @@ static void heard(uint32_t object, bool got, ssize_t r)
     RB_INTERCEPT(ret, name, params)              \
     {                                            \
         rb_fd_release(FILE_SYSTEM);              \
-        return RB_REAL(name) args;               \
+        ret r = RB_REAL(name) args;              \
+        rb_fd_acquire(FILE_SYSTEM);              \
+        return r;                                \
     }
 #define RB_NAMES_READ(ret, name, params, args, touches) \
     RB_INTERCEPT(ret, name, params)                     \
@@ -405,7 +407,7 @@ RB_INTERCEPT(ssize_t, msgrcv, (int queue, void *to, size_t n, long type, int fla
 static bool gives(const struct sembuf *op, size_t n)
 {
     for (size_t i = 0; op && i < n && i < MOST_PIECES; i++)
-        if (op[i].sem_op > 0)
+        if (op[i].sem_op != 0) // others may wait for 0
             return true;
     return false;
 }
@@ -415,8 +417,7 @@ RB_INTERCEPT(int, semop, (int set, struct sembuf *op, size_t n))
     if (gives(op, n))
         rb_fd_release(IPC);
     const int r = RB_REAL(semop)(set, op, n);
-    if (r == 0)
-        rb_fd_acquire(IPC);
+    rb_fd_acquire(IPC); // also when it was removed meanwhile
     return r;
 }
 
@@ -425,8 +426,28 @@ RB_INTERCEPT(int, semtimedop, (int set, struct sembuf *op, size_t n, const struc
     if (gives(op, n))
         rb_fd_release(IPC);
     const int r = RB_REAL(semtimedop)(set, op, n, t);
-    if (r == 0)
-        rb_fd_acquire(IPC);
+    rb_fd_acquire(IPC);
+    return r;
+}
+
+RB_INTERCEPT(int, semctl, (int set, int number, int what, ...))
+{
+    va_list list;
+
+    va_start(list, what);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    rb_fd_release(IPC);
+    const int r = RB_REAL(semctl)(set, number, what, argument);
+    rb_fd_acquire(IPC);
+    return r;
+}
+
+RB_INTERCEPT(int, msgctl, (int queue, int what, struct msqid_ds *data))
+{
+    rb_fd_release(IPC);
+    const int r = RB_REAL(msgctl)(queue, what, data);
+    rb_fd_acquire(IPC);
     return r;
 }
 
@@ -483,25 +504,24 @@ static bool is_lock(int what)
     return what == F_SETLK || what == F_SETLKW || what == F_OFD_SETLK || what == F_OFD_SETLKW;
 }
 
-#define RB_CONTROLS(name)                                                          \
-    RB_INTERCEPT(int, name, (int fd, int what, ...))                               \
-    {                                                                              \
-        va_list list;                                                              \
-        va_start(list, what);                                                      \
-        void *argument = va_arg(list, void *);                                     \
-        va_end(list);                                                              \
-        const bool lock = is_lock(what) && argument;                               \
-        const bool unlock = lock && ((struct flock *)argument)->l_type == F_UNLCK; \
-        const bool copy = what == F_DUPFD || what == F_DUPFD_CLOEXEC;              \
-        const uint32_t object = lock || copy ? rb_fd_object(fd) : RB_FD_NONE;      \
-        if (unlock)                                                                \
-            rb_fd_release(object);                                                 \
-        const int r = RB_REAL(name)(fd, what, argument);                           \
-        if (copy)                                                                  \
-            rb_fd_new_as(r, object);                                               \
-        if (lock && r == 0)                                                        \
-            rb_fd_acquire_end(object);                                             \
-        return r;                                                                  \
+#define RB_CONTROLS(name)                                                     \
+    RB_INTERCEPT(int, name, (int fd, int what, ...))                          \
+    {                                                                         \
+        va_list list;                                                         \
+        va_start(list, what);                                                 \
+        void *argument = va_arg(list, void *);                                \
+        va_end(list);                                                         \
+        const bool lock = is_lock(what) && argument;                          \
+        const bool copy = what == F_DUPFD || what == F_DUPFD_CLOEXEC;         \
+        const uint32_t object = lock || copy ? rb_fd_object(fd) : RB_FD_NONE; \
+        if (lock) /* also to hold less than before */                         \
+            rb_fd_release(object);                                            \
+        const int r = RB_REAL(name)(fd, what, argument);                      \
+        if (copy)                                                             \
+            rb_fd_new_as(r, object);                                          \
+        if (lock && r == 0)                                                   \
+            rb_fd_acquire_end(object);                                        \
+        return r;                                                             \
     }
 RB_CONTROLS(fcntl)
 RB_CONTROLS(fcntl64)
@@ -510,8 +530,7 @@ RB_INTERCEPT(int, flock, (int fd, int what))
 {
     const uint32_t object = rb_fd_object(fd);
 
-    if (what & LOCK_UN)
-        rb_fd_release(object);
+    rb_fd_release(object);
     const int r = RB_REAL(flock)(fd, what);
     if (r == 0)
         rb_fd_acquire_end(object);

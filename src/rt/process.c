@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+#include "rt/descriptors.h"
 #include "rt/heap.h"
 #include "rt/init.h"
 #include "rt/intercept.h"
+#include "rt/signals.h"
 #include "rt/sites.h"
+#include "rt/sync.h"
 #include "rt/unwind.h"
 
 // ---- start and end -------------------------------------------------------------------------------------
@@ -90,7 +93,10 @@ static RB_TLS struct rb_self *forking; // in the guard for the time of a fork
 
 static void before_fork(void)
 {
+    rb_fd_child();
     forking = rb_enter();
+    if (forking)
+        rb_on_release(forking, rb_signal_object(SIGCHLD)); // sent when it ends
     rb_sites_hold();
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -21,6 +22,32 @@ static char objects[SIGNALS];
 uintptr_t rb_signal_object(int number)
 {
     return (uintptr_t)&objects[number > 0 && number < SIGNALS ? number : 0];
+}
+
+// ---- timers: which of them sends a signal is not kept, only which signals they send --------------------
+
+static uint64_t timer_signals; // a bit for each
+
+void rb_timer_made(const struct sigevent *event)
+{
+    const bool sends =
+        !event || event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID;
+    const int number = event ? event->sigev_signo : SIGALRM;
+
+    if (sends && number > 0 && number < 64)
+        __atomic_fetch_or(&timer_signals, UINT64_C(1) << number, __ATOMIC_RELAXED);
+}
+
+void rb_timer_set(struct rb_self *me, int which)
+{
+    static const int sends[] = {
+        [ITIMER_REAL] = SIGALRM, [ITIMER_VIRTUAL] = SIGVTALRM, [ITIMER_PROF] = SIGPROF};
+
+    if (which >= 0 && which < (int)RB_LENGTH(sends))
+        rb_on_release(me, rb_signal_object(sends[which]));
+    for (uint64_t left = which < 0 ? __atomic_load_n(&timer_signals, __ATOMIC_RELAXED) : 0; left;
+         left &= left - 1)
+        rb_on_release(me, rb_signal_object(__builtin_ctzll(left)));
 }
 
 static bool is_fault(int number, const siginfo_t *info)

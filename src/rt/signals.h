@@ -1,6 +1,6 @@
 // Signal handlers of the program. Each is called through ours, which gives two things:
 //   order   what happened before sigaction, and before the signal was sent from this process (kill,
-//           pthread_kill, raise, sigqueue), happens before the handler;
+//           pthread_kill, raise, sigqueue, timers), happens before the handler;
 //   guard   a signal that arrives inside the runtime's guard is sent to the thread again with all signals
 //   blocked,
 //           so the kernel keeps it, with its siginfo, until rb_leave restores the mask: handlers never run on
@@ -13,6 +13,10 @@
 
 RB_HIDDEN uintptr_t rb_signal_object(int number); // an address of ours that stands for the signal
 RB_HIDDEN void rb_on_signal(int number, siginfo_t *info, void *context); // our handler of all of them
+// A timer of timer_create was made; one is about to be set, `which` of setitimer or -1: one of those. Inside
+// the guard.
+RB_HIDDEN void rb_timer_made(const struct sigevent *event);
+RB_HIDDEN void rb_timer_set(struct rb_self *me, int which);
 // The program has asked for a handler; inside the guard or not.
 RB_HIDDEN void rb_signal_told(int number, const struct sigaction *action);
 // Of what the kernel has, what the program asked for.

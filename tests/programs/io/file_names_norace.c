@@ -1,0 +1,39 @@
+/* A folder as a lock: who can make it has it. */
+#include "../order.h"
+#include <sys/stat.h>
+
+char name[] = "/tmp/railbird-names-XXXXXX", lock[64];
+int data;
+
+static void take(void)
+{
+    while (mkdir(lock, 0700))
+        usleep(500);
+}
+
+static void first(void)
+{
+    take();
+    data = 1;
+    RB_CHECK(rmdir(lock) == 0);
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    take();
+    data = 2;
+    RB_CHECK(rmdir(lock) == 0);
+}
+
+int main(void)
+{
+    RB_CHECK(mkdtemp(name) != NULL);
+    snprintf(lock, sizeof(lock), "%s/lock", name);
+    pthread_t a = rb_start(first), b = rb_start(second);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    rmdir(name);
+    return rb_done();
+}
