@@ -124,6 +124,10 @@ int main(int argc, char **argv)
     const long count = argc > 2 ? atol(argv[2]) : 10, batch = argc > 3 ? atol(argv[3]) : 64;
     pthread_t *t = malloc((size_t)(count < 8192 ? 8192 : count) * sizeof(*t));
 
+    if (!t) {
+        fputs("cannot allocate\n", stderr);
+        return 126;
+    }
     stay = argc > 1 && !strcmp(argv[1], "live");
     for (int i = 0; i < LOCKS; i++)
         pthread_mutex_init(&lock[i], NULL);
