@@ -26,7 +26,7 @@ uintptr_t rb_signal_object(int number)
 
 // ---- timers: which of them sends a signal is not kept, only which signals they send --------------------
 
-static uint64_t timer_signals; // a bit for each
+static uint64_t timer_signals; // a bit for each, from signal 1 to the last, 64
 
 void rb_timer_made(const struct sigevent *event)
 {
@@ -34,8 +34,8 @@ void rb_timer_made(const struct sigevent *event)
         !event || event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID;
     const int number = event ? event->sigev_signo : SIGALRM;
 
-    if (sends && number > 0 && number < 64)
-        __atomic_fetch_or(&timer_signals, UINT64_C(1) << number, __ATOMIC_RELAXED);
+    if (sends && number > 0 && number < SIGNALS)
+        __atomic_fetch_or(&timer_signals, UINT64_C(1) << (number - 1), __ATOMIC_RELAXED);
 }
 
 void rb_timer_set(struct rb_self *me, int which)
@@ -47,7 +47,7 @@ void rb_timer_set(struct rb_self *me, int which)
         rb_on_release(me, rb_signal_object(sends[which]));
     for (uint64_t left = which < 0 ? __atomic_load_n(&timer_signals, __ATOMIC_RELAXED) : 0; left;
          left &= left - 1)
-        rb_on_release(me, rb_signal_object(__builtin_ctzll(left)));
+        rb_on_release(me, rb_signal_object(__builtin_ctzll(left) + 1));
 }
 
 static bool is_fault(int number, const siginfo_t *info)
