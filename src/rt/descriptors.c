@@ -235,11 +235,22 @@ void rb_fd_acquire_now(uint32_t object, bool end)
         rb_on_acquire(me, address_of(object));
         if (end)
             rb_on_acquire(me, end_of(object));
-        if (RB_UNLIKELY(__atomic_load_n(&everybody_used, __ATOMIC_RELAXED)))
-            rb_on_acquire(me, address_of(RB_FD_EVERYBODY));
+        rb_fd_acquire_others(me);
         rb_leave(me);
     }
     errno = saved;
+}
+
+void rb_fd_acquire_others(struct rb_self *me)
+{
+    if (RB_UNLIKELY(__atomic_load_n(&everybody_used, __ATOMIC_RELAXED)))
+        rb_on_acquire(me, address_of(RB_FD_EVERYBODY));
+}
+
+void rb_fd_release_others(struct rb_self *me)
+{
+    if (RB_UNLIKELY(__atomic_load_n(&everybody_used, __ATOMIC_RELAXED)))
+        rb_on_release(me, address_of(RB_FD_EVERYBODY));
 }
 
 bool rb_fd_told(void)
@@ -299,7 +310,7 @@ void rb_fd_read_signals(const void *buffer, size_t bytes)
 
     if (me) {
         for (; bytes >= sizeof(*signal); signal++, bytes -= sizeof(*signal))
-            rb_on_acquire(me, rb_signal_object((int)signal->ssi_signo));
+            rb_signal_came(me, (int)signal->ssi_signo);
         rb_leave(me);
     }
     errno = saved;

@@ -106,8 +106,13 @@ RB_HIDDEN void rb_fd_new_as(int fd, uint32_t object);
 // It is about to be closed. Whoever is at the other end will notice.
 RB_HIDDEN void rb_fd_closing(int fd);
 RB_HIDDEN void rb_fd_closing_range(unsigned first, unsigned last);
-// A child is about to be made, and has them all: what is sent to it may come back by another one.
+// A child is about to be made, and has them all: what is sent to it may come back by another one. Outside the
+// guard.
 RB_HIDDEN void rb_fd_child(void);
+// What was sent to other processes may come back without a descriptor, as a signal or an end; and what they
+// are told without one may come back by a descriptor. Inside the guard.
+RB_HIDDEN void rb_fd_acquire_others(struct rb_self *me);
+RB_HIDDEN void rb_fd_release_others(struct rb_self *me);
 // It is about to be sent to somebody who will not know it again.
 RB_HIDDEN void rb_fd_passed_on(int fd);
 

@@ -241,48 +241,23 @@ static bool change_onces(void *old, void *new)
     return was;
 }
 
-static void once_begins(void *control)
+// Inside the guard.
+static void once_begins(struct rb_self *me, void *control)
 {
-    struct rb_self *me = rb_enter();
-
-    if (!me)
-        return;
     if (change_onces(control, control) || onces.more)
         rb_lost_edge(me);
     else
         onces.more = !change_onces(NULL, control);
-    rb_leave(me);
-}
-
-static void once_ends(void *control)
-{
-    struct rb_self *me = rb_enter();
-
-    if (!me)
-        return;
-    change_onces(control, NULL);
-    rb_on_release(me, (uintptr_t)control);
-    rb_leave(me);
 }
 
 static void before_others(void *control)
 {
-    struct rb_self *me = rb_enter();
-
-    if (!me)
-        return;
-    rb_on_release(me, (uintptr_t)control);
-    rb_leave(me);
+    RB_BESIDE((void)0, rb_on_release(me, (uintptr_t)control));
 }
 
 static void after_others(void *control)
 {
-    struct rb_self *me = rb_enter();
-
-    if (!me)
-        return;
-    rb_on_acquire(me, (uintptr_t)control);
-    rb_leave(me);
+    RB_BESIDE((void)0, rb_on_acquire(me, (uintptr_t)control));
 }
 
 static void run_once(void)
@@ -290,9 +265,9 @@ static void run_once(void)
     struct once *o = running_once;
 
     running_once = o->outer;
-    once_begins(o->control);
+    RB_BESIDE((void)0, once_begins(me, o->control));
     o->function();
-    once_ends(o->control);
+    RB_BESIDE((void)0, change_onces(o->control, NULL); rb_on_release(me, (uintptr_t)o->control));
 }
 
 RB_INTERCEPT(int, pthread_once, (pthread_once_t * control, void (*function)(void)))

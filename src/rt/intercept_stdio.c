@@ -15,6 +15,7 @@
 #include "rt/callers.h"
 #include "rt/descriptors.h"
 #include "rt/intercept.h"
+#include "rt/signals.h"
 #include "rt/sync.h"
 
 #undef fread_unlocked // also macros
@@ -205,10 +206,23 @@ RB_INTERCEPT(int, fclose, (FILE * f))
     return RB_REAL(fclose)(f);
 }
 
+RB_INTERCEPT(FILE *, popen, (const char *command, const char *mode))
+{
+    rb_before_child();
+    FILE *f = RB_REAL(popen)(command, mode);
+    if (f && rb_process.on) {
+        rb_fd_new(fileno_unlocked(f));
+        rb_fd_link(object_of(f), RB_FD_EVERYBODY);
+    }
+    return f;
+}
+
 RB_INTERCEPT(int, pclose, (FILE * f))
 {
     closing(f);
-    return RB_REAL(pclose)(f);
+    const int r = RB_REAL(pclose)(f);
+    rb_after_child();
+    return r;
 }
 
 // ---- locks ---------------------------------------------------------------------------------------------

@@ -93,10 +93,8 @@ static RB_TLS struct rb_self *forking; // in the guard for the time of a fork
 
 static void before_fork(void)
 {
-    rb_fd_child();
+    rb_before_child();
     forking = rb_enter();
-    if (forking)
-        rb_on_release(forking, rb_signal_object(SIGCHLD)); // sent when it ends
     rb_sites_hold();
 }
 
@@ -146,6 +144,30 @@ RB_INTERCEPT(pid_t, _Fork, (void))
         in_parent();
     errno = saved;
     return child;
+}
+
+RB_INTERCEPT(int, posix_spawn,
+             (pid_t * p, const char *path, const posix_spawn_file_actions_t *does, const posix_spawnattr_t *a,
+              char *const words[], char *const environment[]))
+{
+    rb_before_child();
+    return RB_REAL(posix_spawn)(p, path, does, a, words, environment);
+}
+
+RB_INTERCEPT(int, posix_spawnp,
+             (pid_t * p, const char *path, const posix_spawn_file_actions_t *does, const posix_spawnattr_t *a,
+              char *const words[], char *const environment[]))
+{
+    rb_before_child();
+    return RB_REAL(posix_spawnp)(p, path, does, a, words, environment);
+}
+
+RB_INTERCEPT(int, system, (const char *command))
+{
+    rb_before_child();
+    const int r = RB_REAL(system)(command);
+    rb_after_child();
+    return r;
 }
 
 // ---- libraries -----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "rt/descriptors.h"
 #include "rt/intercept.h"
 #include "rt/sync.h"
 
@@ -22,6 +23,28 @@ static char objects[SIGNALS];
 uintptr_t rb_signal_object(int number)
 {
     return (uintptr_t)&objects[number > 0 && number < SIGNALS ? number : 0];
+}
+
+void rb_signal_came(struct rb_self *me, int number)
+{
+    rb_on_acquire(me, rb_signal_object(number));
+    rb_fd_acquire_others(me);
+}
+
+void rb_tell_children(struct rb_self *me)
+{
+    rb_on_release(me, rb_signal_object(SIGCHLD));
+    rb_fd_release_others(me);
+}
+
+void rb_before_child(void)
+{
+    RB_BESIDE(rb_fd_child(), rb_tell_children(me));
+}
+
+void rb_after_child(void)
+{
+    RB_BESIDE((void)0, rb_signal_came(me, SIGCHLD));
 }
 
 // ---- timers: which of them sends a signal is not kept, only which signals they send --------------------
@@ -101,7 +124,7 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
     }
     const struct handler h = handlers[number];
     if ((me = rb_enter()) != NULL) {
-        rb_on_acquire(me, rb_signal_object(number));
+        rb_signal_came(me, number);
         rb_leave(me);
     }
     errno = saved;

@@ -12,6 +12,11 @@
 #include "rt/rt.h"
 
 RB_HIDDEN uintptr_t rb_signal_object(int number); // an address of ours that stands for the signal
+RB_HIDDEN void rb_signal_came(struct rb_self *me, int number); // SIGCHLD: or a child's end was seen
+// A child is about to be made (outside the guard), or told something that may end it.
+RB_HIDDEN void rb_before_child(void);
+RB_HIDDEN void rb_after_child(void); // its end was seen; outside the guard
+RB_HIDDEN void rb_tell_children(struct rb_self *me);
 RB_HIDDEN void rb_on_signal(int number, siginfo_t *info, void *context); // our handler of all of them
 // A timer of timer_create was made; one is about to be set, `which` of setitimer or -1: one of those. Inside
 // the guard.
