@@ -234,6 +234,8 @@ void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t whe
     uintptr_t at = t->address;
 
     hit->epoch = 0;
+    if (RB_UNLIKELY(!rb_is_remembered(generation)))
+        return;
     while (at < end) {
         struct bucket *b = bucket_of(at);
         const uintptr_t line_end = (at | ((1u << LINE_SHIFT) - 1)) + 1;

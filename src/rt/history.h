@@ -17,6 +17,18 @@
 
 #include "rt/rt.h"
 
+// All of it is forgotten, by a new generation. Generations are even; an odd one is a time in which nothing is
+// remembered or compared, because order is being thrown away (objects.c).
+RB_INLINE void rb_history_forget_all(void)
+{
+    __atomic_fetch_add(&rb_process.generation, 2, __ATOMIC_ACQ_REL);
+}
+
+RB_INLINE bool rb_is_remembered(uint32_t generation)
+{
+    return (generation & 1) == 0;
+}
+
 // What an entry says beside its epoch: which stack, which thread, how many bytes.
 RB_INLINE uint64_t rb_where(rb_stack stack, uint32_t id, size_t size)
 {

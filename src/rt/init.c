@@ -108,7 +108,7 @@ static bool set_up(void)
     if (!rb_process.ops)
         rb_process.ops = &rb_so;
     rb_process.stack_depth = (uint32_t)(rb_options.stack_depth < 64 ? rb_options.stack_depth : 64);
-    rb_process.generation = 1;
+    rb_process.generation = 2;
     rb_arena_init(&rb_process.arena, memory / 16 * 5);
     rb_arena_init(&rb_process.kept, (size_t)64 << 20);
     rb_footprint_arena(&rb_sampling_process.arena);
@@ -174,7 +174,7 @@ void rb_init_after_fork(void)
     rb_arena_destroy(&rb_process.arena);
     rb_process.arena.limit = rb_options.memory / 16 * 5;
     rb_process.width = 0;
-    rb_process.generation++;
+    rb_process.generation = (rb_process.generation | 1) + 1;
     rb_process.lost_edges = rb_process.races = rb_process.suppressed = 0;
     rb_objects_reset_after_fork();
     rb_barriers_reset_after_fork();

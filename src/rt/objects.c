@@ -21,6 +21,7 @@ static struct rb_object **chains;
 static uint32_t *pages; // objects of each page (hashed): may [from, to) hold any?
 static struct shard shards[SHARDS];
 static rb_spin free_lock;
+static rb_spin going; // all of them
 static struct rb_object *free_objects;
 static uint64_t objects;
 
@@ -61,6 +62,7 @@ void rb_objects_reset_after_fork(void)
     for (unsigned i = 0; i < SHARDS; i++)
         shards[i].lock = 0;
     free_lock = 0;
+    going = 0;
     free_objects = NULL;
     objects = 0;
 }
@@ -163,9 +165,15 @@ static void unlink_object(struct rb_self *me, struct shard *shard, struct rb_obj
     __atomic_fetch_sub(&objects, 1, __ATOMIC_RELAXED);
 }
 
-// Memory is out: all objects go, and the history with them.
+// Memory is out: all objects go, and the history with them. What is done while they go may be released into
+// one that is still to go and be acquired when it is gone: it must not be remembered. Who comes meanwhile
+// loses an edge, and finds room soon.
 static RB_NOINLINE void forget_all(struct rb_self *me)
 {
+    rb_lost_edge(me);
+    if (!rb_spin_try(&going))
+        return;
+    __atomic_fetch_add(&rb_process.generation, 1, __ATOMIC_ACQ_REL);
     for (uint32_t c = 0; c < CHAINS; c++) {
         if (!__atomic_load_n(&chains[c], __ATOMIC_RELAXED))
             continue;
@@ -175,7 +183,8 @@ static RB_NOINLINE void forget_all(struct rb_self *me)
             unlink_object(me, shard, &chains[c]);
         rb_spin_unlock(&shard->lock);
     }
-    rb_lost_edge(me);
+    __atomic_fetch_add(&rb_process.generation, 1, __ATOMIC_ACQ_REL);
+    rb_spin_unlock(&going);
 }
 
 struct rb_object *rb_object_get(struct rb_self *me, uintptr_t address)

@@ -107,7 +107,7 @@ struct rb_process {
     const struct rb_engine_ops *ops;
     struct rb_arena arena; // clocks, objects, lists (shared: it has its own lock)
     struct rb_arena kept;  // what outlives a fork: exit handlers
-    uint32_t generation;   // of the access history; grows when all of it is forgotten
+    uint32_t generation;   // of the access history; grows when all of it is forgotten (history.h)
     uint32_t width;        // slots ever used
     uint32_t stack_depth;
     bool take_all; // sampler=all

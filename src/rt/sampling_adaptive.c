@@ -20,6 +20,7 @@
 #include "rt/clock.h"
 #include "rt/footprint.h"
 #include "rt/gates.h"
+#include "rt/history.h"
 #include "rt/init.h"
 #include "rt/odd.h"
 #include "rt/record.h"
@@ -330,12 +331,11 @@ static void close_window(void)
 
 // ---- episodes ------------------------------------------------------------------------------------------
 
-// In this order: whoever reads the new generation, or takes an access, has synchronisation followed from then
-// on (docs/runtime.md, section 3).
+// In this order: docs/runtime.md, section 3.
 static void end_rest(void)
 {
     __atomic_store_n(&rb_process.rests, false, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&rb_process.generation, 1, __ATOMIC_ACQ_REL);
+    rb_history_forget_all();
     __atomic_store_n(&now.taking, true, __ATOMIC_RELEASE);
     book.episodes++;
     book.episode_synced = book.episode_earned = 0;

@@ -26,6 +26,7 @@
 #include "rt/arch.h"
 #include "rt/arch_access.h"
 #include "rt/clock.h"
+#include "rt/history.h"
 #include "rt/init.h"
 #include "rt/race.h"
 #include "rt/record.h"
@@ -296,6 +297,7 @@ static bool is_race(struct rb_self *me, const struct slot *e1, const struct rb_t
         return false;
     }
     if (e1->generation != __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE) ||
+        !rb_is_remembered(e1->generation) ||
         rb_clock_ns(CLOCK_MONOTONIC) >= e1->until) {
         me->count.watch_expired++;
         return false;

@@ -19,6 +19,7 @@
 // processed. The one exception is an atomic read-modify-write, whose hook reads the state before the
 // operation: atomics.c reads it again after, and calls an edge lost if a window began meanwhile.
 #include "rt/access.h"
+#include "rt/history.h"
 #include "rt/record.h"
 #include "rt/sampling.h"
 #include "sample/rpt.h"
@@ -91,7 +92,7 @@ static uint64_t draw_window(uint64_t from)
 static void open_window(struct rb_self *me)
 {
     __atomic_store_n(&state, state + 1, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&rb_process.generation, 1, __ATOMIC_ACQ_REL);
+    rb_history_forget_all();
     __atomic_store_n(&state, state + 1, __ATOMIC_RELEASE);
     me->count.windows++;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "rt/access.h"
+#include "rt/history.h"
 #include "rt/known.h"
 #include "rt/record.h"
 
@@ -11,7 +12,7 @@ void rb_lost_edge(struct rb_self *me)
     if (me)
         me->engine.blind = false;
     __atomic_fetch_add(&rb_process.lost_edges, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&rb_process.generation, 1, __ATOMIC_ACQ_REL);
+    rb_history_forget_all();
 }
 
 // After each step of the engine: did it have to give up an edge?
