@@ -241,7 +241,7 @@ static RB_NOINLINE void freeing_now(void *block, uintptr_t pc, bool reports)
     if (me) {
         if (!rb_resting()) {
             const size_t size = RB_REAL(malloc_usable_size)(block);
-            if (!rb_passes_odd() && rb_frees(pc))
+            if (!me->creating && !rb_passes_odd() && rb_frees(pc))
                 rb_access_freed(me, (uintptr_t)block, size, pc);
             rb_objects_forget(me, (uintptr_t)block, size);
             rb_record_freed(me, (uintptr_t)block);

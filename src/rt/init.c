@@ -157,6 +157,7 @@ RB_EXPORT void __tsan_init(int argc, char **argv, char **environment)
     const bool given = argc >= 0 && argv && environment == argv + argc + 1;
 
     rb_init(given ? environment : NULL);
+    rb_libraries_came();
 }
 
 void rb_init_after_fork(void)

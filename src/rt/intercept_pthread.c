@@ -93,7 +93,9 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*functio
     sigfillset(&all);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s->mask, 8);
     const sigset_t mask = s->mask; // `s` is the thread's, once it runs
+    me->creating = true;
     const int r = RB_REAL(pthread_create)(thread, attr, run_thread, s);
+    me->creating = false;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
     if ((me = rb_enter()) != NULL) {
         if (r) {

@@ -6,8 +6,10 @@
 
 #include "rt/descriptors.h"
 #include "rt/heap.h"
+#include "rt/history.h"
 #include "rt/init.h"
 #include "rt/intercept.h"
+#include "rt/sampling_collide.h"
 #include "rt/signals.h"
 #include "rt/sites.h"
 #include "rt/sync.h"
@@ -178,33 +180,40 @@ RB_INTERCEPT(int, system, (const char *command))
 
 #define MOST_MODULES 512
 
+struct range {
+    uintptr_t from, to;
+};
+
 struct modules {
     unsigned count;
     unsigned long long added; // by the loader, ever
-    struct {
-        uintptr_t from, to;
-    } range[MOST_MODULES];
+    struct range range[MOST_MODULES];
 };
 
-static int list_module(struct dl_phdr_info *info, size_t size, void *list)
+static struct range range_of(const struct dl_phdr_info *info)
 {
-    struct modules *m = list;
-    uintptr_t from = UINTPTR_MAX, to = 0;
+    struct range r = {UINTPTR_MAX, 0};
 
-    (void)size;
-    m->added = info->dlpi_adds;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         if (p->p_type != PT_LOAD)
             continue;
         const uintptr_t start = info->dlpi_addr + p->p_vaddr;
-        from = start < from ? start : from;
-        to = start + p->p_memsz > to ? start + p->p_memsz : to;
+        r.from = start < r.from ? start : r.from;
+        r.to = start + p->p_memsz > r.to ? start + p->p_memsz : r.to;
     }
-    if (m->count < MOST_MODULES && from < to) {
-        m->range[m->count].from = from;
-        m->range[m->count].to = to;
-    }
+    return r;
+}
+
+static int list_module(struct dl_phdr_info *info, size_t size, void *list)
+{
+    struct modules *m = list;
+    const struct range r = range_of(info);
+
+    (void)size;
+    m->added = info->dlpi_adds;
+    if (m->count < MOST_MODULES && r.from < r.to)
+        m->range[m->count] = r;
     m->count++;
     return 0;
 }
@@ -265,4 +274,55 @@ RB_INTERCEPT(int, dlclose, (void *handle))
         syscall(SYS_munmap, list, bytes);
     errno = saved;
     return r;
+}
+
+// The loader puts a library where memory was that libc has given back, and does not come by our mmap: what is
+// known of accesses there is forgotten. New ones are the last of its list. Their objects stay: constructors
+// that ran before may have made threads.
+
+struct newest {
+    struct rb_self *me;
+    unsigned long long added;
+    unsigned count, old;
+};
+
+static int count_module(struct dl_phdr_info *info, size_t size, void *of)
+{
+    struct newest *n = of;
+
+    (void)size;
+    n->added = info->dlpi_adds;
+    n->count++;
+    return 0;
+}
+
+static int forget_newest(struct dl_phdr_info *info, size_t size, void *of)
+{
+    struct newest *n = of;
+    const struct range r = range_of(info);
+
+    (void)size;
+    if (n->old) {
+        n->old--;
+        return 0;
+    }
+    rb_collide_forget(r.from, r.to - r.from);
+    rb_history_forget(n->me, r.from, r.to - r.from);
+    return 0;
+}
+
+void rb_libraries_came(void)
+{
+    static unsigned long long known;
+    struct newest n = {NULL, 0, 0, 0};
+
+    if (!rb_process.on)
+        return;
+    dl_iterate_phdr(count_module, &n);
+    const unsigned long long new = n.added - __atomic_exchange_n(&known, n.added, __ATOMIC_RELAXED);
+    if (new == 0 || (n.me = rb_enter()) == NULL)
+        return;
+    n.old = new < n.count ? n.count - (unsigned)new : 0;
+    dl_iterate_phdr(forget_newest, &n);
+    rb_leave(n.me);
 }

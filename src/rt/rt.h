@@ -61,7 +61,8 @@ struct rb_self {
     volatile int deferred;  // a signal waits for rb_leave
     sigset_t deferred_mask; // the mask to go back to then
     int ignore_reads, ignore_writes, ignore_sync;
-    bool ending; // the last destructor has run
+    bool creating; // a thread: libc frees what was that of a dead one, in its own order
+    bool ending;   // the last destructor has run
 
     // Sampling: rb_skip counts down from `granted`; see sampling.c.
     int64_t granted;
