@@ -229,6 +229,8 @@ static void option(struct cc_line *line, const char *word, unsigned *conflicts, 
         line->partial = true;
     else if (!strcmp(word, "-static") || !strcmp(word, "--static") || !strcmp(word, "-static-pie"))
         line->is_static = true;
+    else if (!strcmp(word, "-static-libstdc++"))
+        line->static_cxx = true;
     else if (!strcmp(word, "-nostdlib") || !strcmp(word, "--no-standard-libraries"))
         line->bare = true;
     else if ((rest = behind(word, "-fsanitize=")))

@@ -12,6 +12,7 @@ struct cc_line {
     bool stops;           // -c, -S, -E, -M, -fsyntax-only, headers alone: nothing is linked
     bool shared, partial; // -shared; -r
     bool is_static;       // -static, -static-pie
+    bool static_cxx;      // -static-libstdc++
     bool bare;            // -nostdlib
     bool runtime;         // ours is named already, as by railbird.pc or the CMake package
     bool lto;             // code is made when it is linked

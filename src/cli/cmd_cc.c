@@ -80,6 +80,14 @@ static void add_compile(struct cli_words *out, const struct cc_compiler *compile
         add_all(out, gcc_calls, RB_LENGTH(gcc_calls));
 }
 
+// What the runtime does around libstdc++'s functions, where that is part of the program.
+static const char *const around_cxx[] = {
+    "--wrap=_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv",
+    "--wrap=_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv",
+    "--wrap=_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
+    "--wrap=__cxa_end_catch",
+};
+
 static void add_linker(struct cli_words *out, const char *word)
 {
     cli_words_add(out, "-Xlinker"); // not -Wl, which a comma in a folder's name would break
@@ -103,6 +111,8 @@ static int add_runtime(const char *command, struct cli_words *out, const struct 
         cli_words_add(out, cli_text("-Wl,@%s", with)); // with -Xlinker the driver would read it for itself
     } else {
         add_linker(out, cli_text("--dynamic-list=%s", with));
+        for (unsigned i = 0; i < RB_LENGTH(around_cxx) && line->static_cxx; i++)
+            add_linker(out, around_cxx[i]);
     }
     cli_words_add(out, "-lpthread");
     cli_words_add(out, "-ldl");

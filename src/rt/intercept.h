@@ -52,12 +52,16 @@
 #define RB_BEFORE(ret, name, params, args, before)     extern ret __real_##name params;
 #define RB_AFTER(ret, name, params, args, done, after) extern ret __real_##name params;
 #define RB_ODD(ret, name, params)                      extern ret __real_##name params;
+#define RB_LATE(ret, name, params)                     extern ret __real_##name params __attribute__((weak));
 #include "rt/intercept.def"
 #undef RB_BEFORE
 #undef RB_AFTER
 #undef RB_ODD
-#define RB_REAL(name)  __real_##name
-#define RB_FOUND(name) __real_##name
+#undef RB_LATE
+#define RB_REAL(name)     __real_##name
+#define RB_FOUND(name)    __real_##name
+#define RB_INTERCEPT_LATE RB_INTERCEPT
+#define RB_REAL_LATE      RB_REAL
 #else
 #define RB_INTERCEPT(ret, name, params) \
     RB_WEAK ret name params;            \
@@ -81,6 +85,13 @@ RB_INLINE void *rb_real_get(void **slot, const char *name)
 }
 #define RB_REAL(name)  ((__typeof__(rb_real.name))rb_real_get((void **)(void *)&rb_real.name, #name))
 #define RB_FOUND(name) rb_real.name // once the runtime has started
+// Of libstdc++, which may be inside the program (-static-libstdc++): there the linker's --wrap is needed.
+#define RB_INTERCEPT_LATE(ret, name, params)                          \
+    extern ret __real_##name params __attribute__((weak));            \
+    RB_WEAK ret name params;                                          \
+    RB_EXPORT ret __wrap_##name params __attribute__((alias(#name))); \
+    RB_WEAK ret name params
+#define RB_REAL_LATE(name) (&__real_##name ? &__real_##name : RB_REAL(name))
 #endif
 
 RB_HIDDEN void rb_real_init(void);

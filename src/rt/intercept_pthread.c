@@ -458,11 +458,10 @@ RB_INTERCEPT(int, prctl, (int what, ...))
     return r;
 }
 
-#if !defined(RB_STATIC)
 // std::promise::set_value_at_thread_exit: libstdc++ makes the value ready when the thread has ended, by an
 // atomic store in its own code that nobody sees. So what the thread has done is forgotten, and what it still
 // does not recorded.
-RB_INTERCEPT(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, (void *ready))
+RB_INTERCEPT_LATE(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, (void *ready))
 {
     struct rb_self *me = rb_enter();
 
@@ -472,7 +471,7 @@ RB_INTERCEPT(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, (v
         rb_lost_edge(me);
         rb_leave(me);
     }
-    RB_REAL(_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv)(ready);
+    RB_REAL_LATE(_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv)(ready);
 }
 
 // std::exception_ptr: libstdc++ counts who still has the exception, in its own code that nobody sees; the
@@ -502,27 +501,26 @@ static void after_letting_go(void)
     __atomic_fetch_sub(&letting_go, 1, __ATOMIC_SEQ_CST);
 }
 
-RB_INTERCEPT(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, (void *pointer))
+RB_INTERCEPT_LATE(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, (void *pointer))
 {
     before_letting_go();
-    RB_REAL(_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv)(pointer);
+    RB_REAL_LATE(_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv)(pointer);
     after_letting_go();
 }
 
-RB_INTERCEPT(void, _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE, (void *pointer))
+RB_INTERCEPT_LATE(void, _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE, (void *pointer))
 {
     has_rethrown = true;
-    RB_REAL(_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE)(pointer);
+    RB_REAL_LATE(_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE)(pointer);
 }
 
-RB_INTERCEPT(void, __cxa_end_catch, (void))
+RB_INTERCEPT_LATE(void, __cxa_end_catch, (void))
 {
     if (!has_rethrown) {
-        RB_REAL(__cxa_end_catch)();
+        RB_REAL_LATE(__cxa_end_catch)();
         return;
     }
     before_letting_go();
-    RB_REAL(__cxa_end_catch)();
+    RB_REAL_LATE(__cxa_end_catch)();
     after_letting_go();
 }
-#endif

@@ -13,7 +13,8 @@ case $kind in
 export) { echo '{'; echo "$names" | sed 's/.*/  &;/'; echo '};'; } >"$out" ;;
 wrap) wrapped | sed 's/^/--wrap=/' >"$out" ;;
 own)
-  wrapped >"$out"
+  # Its own are hidden; others with such names are for the program's linker (intercept.h).
+  readelf -sW "$@" | awk '$6 == "HIDDEN" && sub(/^__wrap_/, "", $8) { print $8 }' | sort -u >"$out"
   missing=$({
     nm -g "$@" | awk -v own="$out" '
       BEGIN { while ((getline name <own) > 0) has[name] = 1 }

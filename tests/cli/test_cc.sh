@@ -70,6 +70,12 @@ shows "$specs $runtime a.o -o a" a.o -fsanitize=thread -o a
 shows "$specs $runtime a.o -fsanitize=undefined,bounds -o a" a.o -fsanitize=undefined,thread,bounds -o a
 shows "$specs $runtime a.o" a.o -static-libtsan
 shows "$specs $runtime_static a.c -static" a.c -static
+around_cxx=
+for name in _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv \
+  _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE __cxa_end_catch; do
+  around_cxx+="-Xlinker --wrap=$name "
+done
+shows "$specs ${runtime/-lpthread/"$around_cxx"-lpthread} a.o -static-libstdc++" a.o -static-libstdc++
 shows "$specs $runtime_static a.o -static-pie" a.o -static-pie
 # no runtime: shared libraries, partial links, -nostdlib
 for words in 'a.o -shared' 'a.o -r -o b.o' 'a.o -nostdlib' 'a.o -Wl,-shared' 'a.o -Xlinker -r' 'a.o -Wl,-O1,--relocatable' \

@@ -1,6 +1,7 @@
 /*
  * An exception that two threads hold, with a destructor of the program's own: the last to let go of it runs that, ordered
- * by a count in the C++ library.
+ * by a count in the C++ library, which is inside the program.
+ * build: -static-libstdc++
  */
 #include "../order.h"
 #include <exception>
