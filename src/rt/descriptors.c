@@ -286,17 +286,26 @@ void rb_fd_link(uint32_t from, uint32_t to)
     rb_fd_release(to);
 }
 
+static bool reaches_everybody(uint32_t object)
+{
+    return __atomic_load_n(&linked[object], __ATOMIC_RELAXED) == RB_FD_EVERYBODY;
+}
+
 // The first three are for others than our children.
 void rb_fd_child(void)
 {
+    static const uint32_t everywhere[] = {RB_FD_NAMES, RB_FD_IPC}; // which it sees without a descriptor
     const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
     const int saved = errno;
     struct stat s;
 
+    for (unsigned i = 0; i < RB_LENGTH(everywhere); i++)
+        if (!reaches_everybody(everywhere[i]))
+            rb_fd_link(everywhere[i], RB_FD_EVERYBODY);
     for (uint32_t fd = 3; fd <= most && fd < MOST_SHARED; fd++) {
         const uint32_t object = rb_fd_object((int)fd);
-        if (object != RB_FD_NONE && __atomic_load_n(&linked[object], __ATOMIC_RELAXED) != RB_FD_EVERYBODY &&
-            !syscall(SYS_fstat, (int)fd, &s) && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)))
+        if (object != RB_FD_NONE && !reaches_everybody(object) && !syscall(SYS_fstat, (int)fd, &s) &&
+            (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)))
             rb_fd_link(object, RB_FD_EVERYBODY);
     }
     errno = saved;

@@ -106,8 +106,8 @@ RB_HIDDEN void rb_fd_new_as(int fd, uint32_t object);
 // It is about to be closed. Whoever is at the other end will notice.
 RB_HIDDEN void rb_fd_closing(int fd);
 RB_HIDDEN void rb_fd_closing_range(unsigned first, unsigned last);
-// A child is about to be made, and has them all: what is sent to it may come back by another one. Outside the
-// guard.
+// A child is about to be made, and has them all: what is sent to it may come back by another one, or as a
+// name, a semaphore, a signal, its end. Outside the guard.
 RB_HIDDEN void rb_fd_child(void);
 // What was sent to other processes may come back without a descriptor, as a signal or an end; and what they
 // are told without one may come back by a descriptor. Inside the guard.
