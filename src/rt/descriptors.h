@@ -12,7 +12,8 @@
 //   everything else  one for all: terminals, devices, what came from elsewhere and has no inode of its own
 // A descriptor is looked at (fstat) when it is first used, and the answer kept until it is closed, so it does
 // not matter who made it. What exists under a name in the file system is one more object, for open, stat,
-// unlink and the like.
+// unlink and the like, with what is known of files: owners, times, attributes. What descriptors are set to is
+// another, so that who sets one tells those who ask, and not all who read.
 //
 // Closing a descriptor that another thread uses, with nothing to order the two, is a race like any other: the
 // number may be somebody else's a moment later. A use is a read of a word that stands for the descriptor,
@@ -34,6 +35,7 @@ enum {
     RB_FD_SOCKETS,
     RB_FD_OTHERS,
     RB_FD_IPC,       // System V
+    RB_FD_SETTINGS,  // of descriptors: flags, options of sockets
     RB_FD_EVERYBODY, // acquired by every receiver
     RB_FD_FIRST_OWN = 64,
     RB_FD_OWN_COUNT = 1 << 12,
