@@ -22,6 +22,7 @@
 // identity: what fstat said, hashed, of those that were looked at, else 0. linked: where to a release goes as
 // well; only ever grows, to RB_FD_EVERYBODY.
 uint32_t rb_fd_objects[RB_FD_DESCRIPTORS];
+bool rb_fd_tight[RB_FD_COUNT]; // likewise only ever grows
 static uint32_t identity[RB_FD_DESCRIPTORS];
 static uint32_t linked[RB_FD_COUNT];
 static uint32_t highest; // descriptor ever seen
@@ -251,6 +252,21 @@ void rb_fd_release_others(struct rb_self *me)
 {
     if (RB_UNLIKELY(__atomic_load_n(&everybody_used, __ATOMIC_RELAXED)))
         rb_on_release(me, address_of(RB_FD_EVERYBODY));
+}
+
+// Whoever found it otherwise, and released nothing, did so before: what was recorded until then is forgotten.
+void rb_fd_is_tight(uint32_t object)
+{
+    const int saved = errno;
+    struct rb_self *me;
+
+    if (object < RB_FD_FIRST_OWN || __atomic_exchange_n(&rb_fd_tight[object], true, __ATOMIC_SEQ_CST))
+        return;
+    if ((me = rb_enter()) != NULL) {
+        rb_lost_edge(me);
+        rb_leave(me);
+    }
+    errno = saved;
 }
 
 bool rb_fd_told(void)

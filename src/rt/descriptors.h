@@ -87,6 +87,24 @@ RB_INLINE void rb_fd_acquire_end(uint32_t object)
         rb_fd_acquire_now(object, true);
 }
 
+// Whoever takes something out of what is full lets somebody go on who puts something in. That is an order
+// too, the other way round, and followed only where it can matter, or all that answer each other would be
+// ordered: for objects that were found full, asked for room, or made small. What is known of others than one
+// of our own or a pipe is too little: room in a socket is made by whoever.
+extern RB_HIDDEN bool rb_fd_tight[RB_FD_COUNT];
+RB_HIDDEN void rb_fd_is_tight(uint32_t object);
+RB_INLINE void rb_fd_takes(uint32_t object) // before the call
+{
+    if (RB_UNLIKELY(__atomic_load_n(&rb_fd_tight[object], __ATOMIC_RELAXED)))
+        rb_fd_release(object);
+}
+
+RB_INLINE void rb_fd_had_room(uint32_t object) // after it
+{
+    if (RB_UNLIKELY(__atomic_load_n(&rb_fd_tight[object], __ATOMIC_RELAXED)))
+        rb_fd_acquire(object);
+}
+
 RB_HIDDEN bool rb_fd_told(void);        // errno, of a call that failed, is something the other end did
 RB_HIDDEN void rb_fd_release_all(void); // every descriptor in use
 // What is released to the first reaches who acquires the second, too, from now on: epoll, splice.

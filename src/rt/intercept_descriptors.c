@@ -24,7 +24,8 @@
 #define WRITE_PIECES(to, count, r) \
     rb_touch_pieces(to, (size_t)(count), (r) > 0 ? (size_t)(r) : 0, RB_HOW_WRITE, RB_PC)
 
-#define USED(fd, object) RB_TOUCH(RB_HOW_READ, rb_fd_word(fd), rb_fd_use(fd, object))
+#define USED(fd, object)  RB_TOUCH(RB_HOW_READ, rb_fd_word(fd), rb_fd_use(fd, object))
+#define TAKES(fd, object) (USED(fd, object), rb_fd_takes(object))
 
 // ---- messages with descriptors in them -----------------------------------------------------------------
 
@@ -75,6 +76,17 @@ static void received(const struct msghdr *m, ssize_t r, socklen_t room, uintptr_
         each_passed(m, rb_fd_new);
 }
 
+// What a call that sends has learnt: that there was room, or none, or that nobody will read it.
+static inline void sent(uint32_t object, ssize_t r)
+{
+    if (RB_LIKELY(r >= 0))
+        rb_fd_had_room(object);
+    else if (errno == EAGAIN)
+        rb_fd_is_tight(object);
+    else if (rb_fd_told())
+        rb_fd_acquire_end(object);
+}
+
 // What a call that receives has learnt: something, or that there will be nothing any more.
 static void heard(uint32_t object, bool got, ssize_t r)
 {
@@ -110,15 +122,14 @@ static int opened(int r)
         touches;                                       \
         rb_fd_release(object);                         \
         ret r = RB_REAL(name) args;                    \
-        if (RB_UNLIKELY(r < 0) && rb_fd_told())        \
-            rb_fd_acquire_end(object);                 \
+        sent(object, r);                               \
         return r;                                      \
     }
 #define RB_RECEIVES(ret, name, params, args, fd, got, touches) \
     RB_INTERCEPT(ret, name, params)                            \
     {                                                          \
         const uint32_t object = rb_fd_object(fd);              \
-        USED(fd, object);                                      \
+        TAKES(fd, object);                                     \
         ret r = RB_REAL(name) args;                            \
         heard(object, (got), r);                               \
         touches;                                               \
@@ -182,7 +193,7 @@ RB_INTERCEPT(ssize_t, read, (int fd, void *to, size_t n))
 {
     const uint32_t object = rb_fd_object(fd);
 
-    USED(fd, object);
+    TAKES(fd, object);
     const ssize_t r = RB_REAL(read)(fd, to, n);
     heard(object, r >= 0, r);
     if (RB_UNLIKELY(object == RB_FD_SIGNALS) && r > 0)
@@ -281,7 +292,11 @@ RB_ACCEPTS(accept4, (int fd, __SOCKADDR_ARG a, socklen_t *size, int flags), (fd,
 
 RB_INTERCEPT(int, setsockopt, (int fd, int level, int name, const void *from, socklen_t size))
 {
-    USED(fd, rb_fd_object(fd));
+    const uint32_t object = rb_fd_object(fd);
+
+    USED(fd, object);
+    if (level == SOL_SOCKET && (name == SO_SNDBUF || name == SO_RCVBUF))
+        rb_fd_is_tight(object);
     rb_fd_release(SETTINGS);
     return RB_REAL(setsockopt)(fd, level, name, from, size);
 }
@@ -311,7 +326,7 @@ RB_TELLS(getsockopt, (int fd, int level, int name, void *to, socklen_t *size), (
     {                                                      \
         const uint32_t object = rb_fd_object(fd);          \
         const socklen_t room = ROOM(a.__sockaddr__, size); \
-        USED(fd, object);                                  \
+        TAKES(fd, object);                                 \
         const ssize_t r = RB_REAL(name) args;              \
         heard(object, r >= 0, r);                          \
         WRITE(to, rb_moved(r, n));                         \
@@ -330,7 +345,7 @@ RB_INTERCEPT(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags))
     const uint32_t object = rb_fd_object(fd);
     const socklen_t room = m && m->msg_name ? m->msg_namelen : 0;
 
-    USED(fd, object);
+    TAKES(fd, object);
     const ssize_t r = RB_REAL(recvmsg)(fd, m, flags);
     heard(object, r >= 0, r);
     if (r >= 0)
@@ -345,7 +360,7 @@ RB_INTERCEPT(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned count, int flag
 
     for (unsigned i = 0; m && i < count && i < RB_LENGTH(room); i++)
         room[i] = m[i].msg_hdr.msg_name ? m[i].msg_hdr.msg_namelen : 0;
-    USED(fd, object);
+    TAKES(fd, object);
     const int r = RB_REAL(recvmmsg)(fd, m, count, flags, t);
     heard(object, r >= 0, r);
     for (int i = 0; i < r; i++)
@@ -370,8 +385,11 @@ RB_INTERCEPT(int, epoll_ctl, (int fd, int what, int of, struct epoll_event *even
 {
     const uint32_t object = rb_fd_object(fd);
 
-    if (what != EPOLL_CTL_DEL)
+    if (what != EPOLL_CTL_DEL) {
         rb_fd_link(rb_fd_object(of), object);
+        if (event && event->events & EPOLLOUT)
+            rb_fd_is_tight(rb_fd_object(of));
+    }
     rb_fd_release(object);
     return RB_REAL(epoll_ctl)(fd, what, of, event);
 }
@@ -384,6 +402,8 @@ static void polled(const struct pollfd *of, nfds_t n, int ready)
         if (!of[i].revents)
             continue;
         const uint32_t object = rb_fd_object(of[i].fd);
+        if (of[i].revents & POLLOUT)
+            rb_fd_is_tight(object);
         if (object != last)
             rb_fd_acquire_end(object);
         last = object;
@@ -409,7 +429,7 @@ RB_POLLS(__ppoll_chk,
          (of, n, t, set, room))
 
 // A set may be longer than fd_set: programs with many descriptors allocate their own.
-static void selected(const fd_set *set, int n)
+static void selected(const fd_set *set, int n, bool room)
 {
     const unsigned bits = 8 * sizeof(unsigned long);
     const unsigned long *word = (const unsigned long *)(const void *)set;
@@ -419,6 +439,8 @@ static void selected(const fd_set *set, int n)
         if (!(word[(unsigned)fd / bits] >> (unsigned)fd % bits & 1))
             continue;
         const uint32_t object = rb_fd_object(fd);
+        if (room)
+            rb_fd_is_tight(object);
         if (object != last)
             rb_fd_acquire_end(object);
         last = object;
@@ -430,9 +452,9 @@ static void selected(const fd_set *set, int n)
     {                                     \
         const int r = RB_REAL(name) args; \
         if (r > 0 && rb_process.on) {     \
-            selected(in, n);              \
-            selected(out, n);             \
-            selected(odd, n);             \
+            selected(in, n, false);       \
+            selected(out, n, true);       \
+            selected(odd, n, false);      \
         }                                 \
         return r;                         \
     }
@@ -449,13 +471,15 @@ RB_INTERCEPT(int, msgsnd, (int queue, const void *from, size_t n, int flags))
 {
     READ(from, sizeof(long) + n);
     rb_fd_release(IPC);
-    return RB_REAL(msgsnd)(queue, from, n, flags);
+    const int r = RB_REAL(msgsnd)(queue, from, n, flags);
+    rb_fd_acquire(IPC); // of who made room
+    return r;
 }
 
 RB_INTERCEPT(ssize_t, msgrcv, (int queue, void *to, size_t n, long type, int flags))
 {
+    rb_fd_release(IPC);
     const ssize_t r = RB_REAL(msgrcv)(queue, to, n, type, flags);
-
     if (r >= 0) {
         rb_fd_acquire(IPC);
         WRITE(to, sizeof(long) + (size_t)r);
@@ -582,6 +606,8 @@ static bool is_question(int what)
         const bool copy = what == F_DUPFD || what == F_DUPFD_CLOEXEC;       \
         const bool asks = is_question(what);                                \
         const uint32_t object = lock || copy ? rb_fd_object(fd) : SETTINGS; \
+        if (what == F_SETPIPE_SZ)                                           \
+            rb_fd_is_tight(rb_fd_object(fd));                               \
         if (!copy && !asks) /* a lock also to hold less than before */      \
             rb_fd_release(object);                                          \
         const int r = RB_REAL(name)(fd, what, argument);                    \
@@ -712,7 +738,9 @@ RB_INTERCEPT(mqd_t, mq_open, (const char *name, int flags, ...))
         va_end(list);
     }
     opening(flags);
-    return opened(RB_REAL(mq_open)(name, flags, mode, like));
+    const mqd_t r = opened(RB_REAL(mq_open)(name, flags, mode, like));
+    rb_fd_is_tight(rb_fd_object(r)); // all hold few
+    return r;
 }
 
 RB_INTERCEPT(sem_t *, sem_open, (const char *name, int flags, ...))

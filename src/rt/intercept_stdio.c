@@ -45,14 +45,18 @@ static uint32_t object_of(FILE *f)
 #define RB_PRINTS(ret, name, params, args, stream, touches) \
     RB_INTERCEPT(ret, name, params)                         \
     {                                                       \
+        const uint32_t object = object_of(stream);          \
         touches;                                            \
-        rb_fd_release(object_of(stream));                   \
-        return RB_REAL(name) args;                          \
+        rb_fd_release(object);                              \
+        ret r = RB_REAL(name) args;                         \
+        rb_fd_had_room(object);                             \
+        return r;                                           \
     }
 #define RB_SCANS(ret, name, params, args, stream, touches) \
     RB_INTERCEPT(ret, name, params)                        \
     {                                                      \
         const uint32_t object = object_of(stream);         \
+        rb_fd_takes(object);                               \
         ret r = RB_REAL(name) args;                        \
         rb_fd_acquire_end(object);                         \
         touches;                                           \
@@ -82,6 +86,7 @@ static uint32_t object_of(FILE *f)
     {                                                      \
         const uint32_t object = object_of(stream);         \
         va_list list;                                      \
+        rb_fd_takes(object);                               \
         va_start(list, format);                            \
         const int r = RB_REAL(partner) args;               \
         va_end(list);                                      \
