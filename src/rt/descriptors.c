@@ -22,6 +22,7 @@
 // identity: what fstat said, hashed, of those that were looked at, else 0. linked: where to a release goes as
 // well; only ever grows, to RB_FD_EVERYBODY.
 uint32_t rb_fd_objects[RB_FD_DESCRIPTORS];
+bool rb_fd_tight[RB_FD_COUNT]; // likewise only ever grows
 static uint32_t identity[RB_FD_DESCRIPTORS];
 static uint32_t linked[RB_FD_COUNT];
 static uint32_t highest; // descriptor ever seen
@@ -253,6 +254,21 @@ void rb_fd_release_others(struct rb_self *me)
         rb_on_release(me, address_of(RB_FD_EVERYBODY));
 }
 
+// Whoever found it otherwise, and released nothing, did so before: what was recorded until then is forgotten.
+void rb_fd_is_tight(uint32_t object)
+{
+    const int saved = errno;
+    struct rb_self *me;
+
+    if (object < RB_FD_FIRST_OWN || __atomic_exchange_n(&rb_fd_tight[object], true, __ATOMIC_SEQ_CST))
+        return;
+    if ((me = rb_enter()) != NULL) {
+        rb_lost_edge(me);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
 bool rb_fd_told(void)
 {
     return errno == EPIPE || errno == ECONNRESET || errno == ECONNREFUSED || errno == ECONNABORTED ||
@@ -286,17 +302,26 @@ void rb_fd_link(uint32_t from, uint32_t to)
     rb_fd_release(to);
 }
 
+static bool reaches_everybody(uint32_t object)
+{
+    return __atomic_load_n(&linked[object], __ATOMIC_RELAXED) == RB_FD_EVERYBODY;
+}
+
 // The first three are for others than our children.
 void rb_fd_child(void)
 {
+    static const uint32_t everywhere[] = {RB_FD_NAMES, RB_FD_IPC}; // which it sees without a descriptor
     const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
     const int saved = errno;
     struct stat s;
 
+    for (unsigned i = 0; i < RB_LENGTH(everywhere); i++)
+        if (!reaches_everybody(everywhere[i]))
+            rb_fd_link(everywhere[i], RB_FD_EVERYBODY);
     for (uint32_t fd = 3; fd <= most && fd < MOST_SHARED; fd++) {
         const uint32_t object = rb_fd_object((int)fd);
-        if (object != RB_FD_NONE && __atomic_load_n(&linked[object], __ATOMIC_RELAXED) != RB_FD_EVERYBODY &&
-            !syscall(SYS_fstat, (int)fd, &s) && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)))
+        if (object != RB_FD_NONE && !reaches_everybody(object) && !syscall(SYS_fstat, (int)fd, &s) &&
+            (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)))
             rb_fd_link(object, RB_FD_EVERYBODY);
     }
     errno = saved;

@@ -12,7 +12,8 @@
 //   everything else  one for all: terminals, devices, what came from elsewhere and has no inode of its own
 // A descriptor is looked at (fstat) when it is first used, and the answer kept until it is closed, so it does
 // not matter who made it. What exists under a name in the file system is one more object, for open, stat,
-// unlink and the like.
+// unlink and the like, with what is known of files: owners, times, attributes. What descriptors are set to is
+// another, so that who sets one tells those who ask, and not all who read.
 //
 // Closing a descriptor that another thread uses, with nothing to order the two, is a race like any other: the
 // number may be somebody else's a moment later. A use is a read of a word that stands for the descriptor,
@@ -34,6 +35,7 @@ enum {
     RB_FD_SOCKETS,
     RB_FD_OTHERS,
     RB_FD_IPC,       // System V
+    RB_FD_SETTINGS,  // of descriptors: flags, options of sockets
     RB_FD_EVERYBODY, // acquired by every receiver
     RB_FD_FIRST_OWN = 64,
     RB_FD_OWN_COUNT = 1 << 12,
@@ -85,6 +87,24 @@ RB_INLINE void rb_fd_acquire_end(uint32_t object)
         rb_fd_acquire_now(object, true);
 }
 
+// Whoever takes something out of what is full lets somebody go on who puts something in. That is an order
+// too, the other way round, and followed only where it can matter, or all that answer each other would be
+// ordered: for objects that were found full, asked for room, or made small. What is known of others than one
+// of our own or a pipe is too little: room in a socket is made by whoever.
+extern RB_HIDDEN bool rb_fd_tight[RB_FD_COUNT];
+RB_HIDDEN void rb_fd_is_tight(uint32_t object);
+RB_INLINE void rb_fd_takes(uint32_t object) // before the call
+{
+    if (RB_UNLIKELY(__atomic_load_n(&rb_fd_tight[object], __ATOMIC_RELAXED)))
+        rb_fd_release(object);
+}
+
+RB_INLINE void rb_fd_had_room(uint32_t object) // after it
+{
+    if (RB_UNLIKELY(__atomic_load_n(&rb_fd_tight[object], __ATOMIC_RELAXED)))
+        rb_fd_acquire(object);
+}
+
 RB_HIDDEN bool rb_fd_told(void);        // errno, of a call that failed, is something the other end did
 RB_HIDDEN void rb_fd_release_all(void); // every descriptor in use
 // What is released to the first reaches who acquires the second, too, from now on: epoll, splice.
@@ -106,8 +126,8 @@ RB_HIDDEN void rb_fd_new_as(int fd, uint32_t object);
 // It is about to be closed. Whoever is at the other end will notice.
 RB_HIDDEN void rb_fd_closing(int fd);
 RB_HIDDEN void rb_fd_closing_range(unsigned first, unsigned last);
-// A child is about to be made, and has them all: what is sent to it may come back by another one. Outside the
-// guard.
+// A child is about to be made, and has them all: what is sent to it may come back by another one, or as a
+// name, a semaphore, a signal, its end. Outside the guard.
 RB_HIDDEN void rb_fd_child(void);
 // What was sent to other processes may come back without a descriptor, as a signal or an end; and what they
 // are told without one may come back by a descriptor. Inside the guard.

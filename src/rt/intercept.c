@@ -16,6 +16,13 @@ static void rb_thread_named(pthread_t handle, const char *name)
         rb_thread_name(t->id, name);
 }
 
+static void rb_signals_pend(struct rb_self *me, const sigset_t *set)
+{
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(set, number) == 1)
+            rb_signal_came(me, number);
+}
+
 #define RB_AFTER(ret, name, params, args, done, after) \
     RB_INTERCEPT(ret, name, params)                    \
     {                                                  \
@@ -29,6 +36,15 @@ static void rb_thread_named(pthread_t handle, const char *name)
     {                                              \
         RB_BESIDE((void)0, before);                \
         return RB_REAL(name) args;                 \
+    }
+#define RB_AROUND(ret, name, params, args, before, done, after) \
+    RB_INTERCEPT(ret, name, params)                             \
+    {                                                           \
+        RB_BESIDE((void)0, before);                             \
+        ret r = RB_REAL(name) args;                             \
+        if (done)                                               \
+            RB_BESIDE((void)0, after);                          \
+        return r;                                               \
     }
 // Of an object as memory its first byte stands for all of it, as in TSan. Before the acquire, which would
 // order what made the lock with it; unlocking adds nothing to what locking says.
@@ -100,6 +116,7 @@ static bool worth_a_look(const volatile void *object)
 #include "rt/intercept.def"
 #undef RB_BEFORE
 #undef RB_AFTER
+#undef RB_AROUND
 #undef RB_TAKES
 #undef RB_GIVES
 #undef RB_LOCKS

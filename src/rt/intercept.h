@@ -41,6 +41,7 @@
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+#include <utime.h>
 #include <wchar.h>
 
 #include "rt/rt.h"

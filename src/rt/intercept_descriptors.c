@@ -4,7 +4,10 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
 
 #include "rt/callers.h"
 #include "rt/descriptors.h"
@@ -21,7 +24,8 @@
 #define WRITE_PIECES(to, count, r) \
     rb_touch_pieces(to, (size_t)(count), (r) > 0 ? (size_t)(r) : 0, RB_HOW_WRITE, RB_PC)
 
-#define USED(fd, object) RB_TOUCH(RB_HOW_READ, rb_fd_word(fd), rb_fd_use(fd, object))
+#define USED(fd, object)  RB_TOUCH(RB_HOW_READ, rb_fd_word(fd), rb_fd_use(fd, object))
+#define TAKES(fd, object) (USED(fd, object), rb_fd_takes(object))
 
 // ---- messages with descriptors in them -----------------------------------------------------------------
 
@@ -72,6 +76,17 @@ static void received(const struct msghdr *m, ssize_t r, socklen_t room, uintptr_
         each_passed(m, rb_fd_new);
 }
 
+// What a call that sends has learnt: that there was room, or none, or that nobody will read it.
+static inline void sent(uint32_t object, ssize_t r)
+{
+    if (RB_LIKELY(r >= 0))
+        rb_fd_had_room(object);
+    else if (errno == EAGAIN)
+        rb_fd_is_tight(object);
+    else if (rb_fd_told())
+        rb_fd_acquire_end(object);
+}
+
 // What a call that receives has learnt: something, or that there will be nothing any more.
 static void heard(uint32_t object, bool got, ssize_t r)
 {
@@ -79,6 +94,22 @@ static void heard(uint32_t object, bool got, ssize_t r)
         rb_fd_acquire(object);
     else if (r < 0 ? rb_fd_told() : got)
         rb_fd_acquire_end(object);
+}
+
+#define FILE_SYSTEM (RB_LIKELY(rb_process.on) ? RB_FD_NAMES : RB_FD_NONE)
+
+// Opening may make a file, or empty it, and finds out what others have made.
+static void opening(int flags)
+{
+    if (flags & (O_CREAT | O_TRUNC))
+        rb_fd_release(FILE_SYSTEM);
+}
+
+static int opened(int r)
+{
+    rb_fd_opened(r);
+    rb_fd_acquire(FILE_SYSTEM);
+    return r;
 }
 
 // ---- the rows ------------------------------------------------------------------------------------------
@@ -91,19 +122,34 @@ static void heard(uint32_t object, bool got, ssize_t r)
         touches;                                       \
         rb_fd_release(object);                         \
         ret r = RB_REAL(name) args;                    \
-        if (RB_UNLIKELY(r < 0) && rb_fd_told())        \
-            rb_fd_acquire_end(object);                 \
+        sent(object, r);                               \
         return r;                                      \
     }
 #define RB_RECEIVES(ret, name, params, args, fd, got, touches) \
     RB_INTERCEPT(ret, name, params)                            \
     {                                                          \
         const uint32_t object = rb_fd_object(fd);              \
-        USED(fd, object);                                      \
+        TAKES(fd, object);                                     \
         ret r = RB_REAL(name) args;                            \
         heard(object, (got), r);                               \
         touches;                                               \
         return r;                                              \
+    }
+#define RB_CHANGES(ret, name, params, args, fd)   \
+    RB_INTERCEPT(ret, name, params)               \
+    {                                             \
+        const uint32_t object = rb_fd_object(fd); \
+        USED(fd, object);                         \
+        rb_fd_release(object);                    \
+        ret r = RB_REAL(name) args;               \
+        rb_fd_acquire(object);                    \
+        return r;                                 \
+    }
+#define RB_OPENS(name, params, args, flags) \
+    RB_INTERCEPT(int, name, params)         \
+    {                                       \
+        opening(flags);                     \
+        return opened(RB_REAL(name) args);  \
     }
 #define RB_MAKES(name, params, args, made) \
     RB_INTERCEPT(int, name, params)        \
@@ -129,13 +175,13 @@ static void heard(uint32_t object, bool got, ssize_t r)
         touches;                                        \
         return r;                                       \
     }
-#define SEEN(stat) \
-    rb_fd_acquire(r == 0 && rb_process.on ? rb_fd_inode((stat)->st_dev, (stat)->st_ino) : RB_FD_NONE)
-#define FILE_SYSTEM (RB_LIKELY(rb_process.on) ? RB_FD_NAMES : RB_FD_NONE)
+#define SEEN(device, inode) rb_fd_acquire(r == 0 && rb_process.on ? rb_fd_inode(device, inode) : RB_FD_NONE)
 #define RB_ODD(ret, name, params)
 #include "rt/descriptors.def"
 #undef RB_SENDS
 #undef RB_RECEIVES
+#undef RB_CHANGES
+#undef RB_OPENS
 #undef RB_MAKES
 #undef RB_NAMES_CHANGE
 #undef RB_NAMES_READ
@@ -147,7 +193,7 @@ RB_INTERCEPT(ssize_t, read, (int fd, void *to, size_t n))
 {
     const uint32_t object = rb_fd_object(fd);
 
-    USED(fd, object);
+    TAKES(fd, object);
     const ssize_t r = RB_REAL(read)(fd, to, n);
     heard(object, r >= 0, r);
     if (RB_UNLIKELY(object == RB_FD_SIGNALS) && r > 0)
@@ -176,6 +222,20 @@ RB_CARRIES(copy_file_range, (int from, off64_t *from_at, int to, off64_t *to_at,
            (from, from_at, to, to_at, n, flags))
 
 // ---- sockets -------------------------------------------------------------------------------------------
+
+// As good as a lock: one of all who want an address gets it, and others when it is closed. It may be a name.
+RB_INTERCEPT(int, bind, (int fd, __CONST_SOCKADDR_ARG a, socklen_t size))
+{
+    const uint32_t object = rb_fd_object(fd);
+
+    USED(fd, object);
+    rb_fd_release(object);
+    rb_fd_release(FILE_SYSTEM);
+    const int r = RB_REAL(bind)(fd, a, size);
+    rb_fd_acquire_end(object);
+    rb_fd_acquire(FILE_SYSTEM);
+    return r;
+}
 
 RB_INTERCEPT(int, connect, (int fd, __CONST_SOCKADDR_ARG a, socklen_t size))
 {
@@ -228,7 +288,20 @@ static void filled(void *to, socklen_t *size, socklen_t room, uintptr_t pc)
 RB_ACCEPTS(accept, (int fd, __SOCKADDR_ARG a, socklen_t *size), (fd, a, size))
 RB_ACCEPTS(accept4, (int fd, __SOCKADDR_ARG a, socklen_t *size, int flags), (fd, a, size, flags))
 
-// What a socket is now comes after what made it so: bind, connect.
+#define SETTINGS (RB_LIKELY(rb_process.on) ? RB_FD_SETTINGS : RB_FD_NONE)
+
+RB_INTERCEPT(int, setsockopt, (int fd, int level, int name, const void *from, socklen_t size))
+{
+    const uint32_t object = rb_fd_object(fd);
+
+    USED(fd, object);
+    if (level == SOL_SOCKET && (name == SO_SNDBUF || name == SO_RCVBUF))
+        rb_fd_is_tight(object);
+    rb_fd_release(SETTINGS);
+    return RB_REAL(setsockopt)(fd, level, name, from, size);
+}
+
+// What a socket is now comes after what made it so: bind, connect, setsockopt.
 #define RB_TELLS(name, params, args, to)          \
     RB_INTERCEPT(int, name, params)               \
     {                                             \
@@ -238,6 +311,7 @@ RB_ACCEPTS(accept4, (int fd, __SOCKADDR_ARG a, socklen_t *size, int flags), (fd,
         const int r = RB_REAL(name) args;         \
         if (r == 0) {                             \
             rb_fd_acquire(object);                \
+            rb_fd_acquire(SETTINGS);              \
             filled(to, size, room, RB_PC);        \
         }                                         \
         return r;                                 \
@@ -252,7 +326,7 @@ RB_TELLS(getsockopt, (int fd, int level, int name, void *to, socklen_t *size), (
     {                                                      \
         const uint32_t object = rb_fd_object(fd);          \
         const socklen_t room = ROOM(a.__sockaddr__, size); \
-        USED(fd, object);                                  \
+        TAKES(fd, object);                                 \
         const ssize_t r = RB_REAL(name) args;              \
         heard(object, r >= 0, r);                          \
         WRITE(to, rb_moved(r, n));                         \
@@ -271,7 +345,7 @@ RB_INTERCEPT(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags))
     const uint32_t object = rb_fd_object(fd);
     const socklen_t room = m && m->msg_name ? m->msg_namelen : 0;
 
-    USED(fd, object);
+    TAKES(fd, object);
     const ssize_t r = RB_REAL(recvmsg)(fd, m, flags);
     heard(object, r >= 0, r);
     if (r >= 0)
@@ -286,7 +360,7 @@ RB_INTERCEPT(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned count, int flag
 
     for (unsigned i = 0; m && i < count && i < RB_LENGTH(room); i++)
         room[i] = m[i].msg_hdr.msg_name ? m[i].msg_hdr.msg_namelen : 0;
-    USED(fd, object);
+    TAKES(fd, object);
     const int r = RB_REAL(recvmmsg)(fd, m, count, flags, t);
     heard(object, r >= 0, r);
     for (int i = 0; i < r; i++)
@@ -311,8 +385,11 @@ RB_INTERCEPT(int, epoll_ctl, (int fd, int what, int of, struct epoll_event *even
 {
     const uint32_t object = rb_fd_object(fd);
 
-    if (what != EPOLL_CTL_DEL)
+    if (what != EPOLL_CTL_DEL) {
         rb_fd_link(rb_fd_object(of), object);
+        if (event && event->events & EPOLLOUT)
+            rb_fd_is_tight(rb_fd_object(of));
+    }
     rb_fd_release(object);
     return RB_REAL(epoll_ctl)(fd, what, of, event);
 }
@@ -325,6 +402,8 @@ static void polled(const struct pollfd *of, nfds_t n, int ready)
         if (!of[i].revents)
             continue;
         const uint32_t object = rb_fd_object(of[i].fd);
+        if (of[i].revents & POLLOUT)
+            rb_fd_is_tight(object);
         if (object != last)
             rb_fd_acquire_end(object);
         last = object;
@@ -350,7 +429,7 @@ RB_POLLS(__ppoll_chk,
          (of, n, t, set, room))
 
 // A set may be longer than fd_set: programs with many descriptors allocate their own.
-static void selected(const fd_set *set, int n)
+static void selected(const fd_set *set, int n, bool room)
 {
     const unsigned bits = 8 * sizeof(unsigned long);
     const unsigned long *word = (const unsigned long *)(const void *)set;
@@ -360,6 +439,8 @@ static void selected(const fd_set *set, int n)
         if (!(word[(unsigned)fd / bits] >> (unsigned)fd % bits & 1))
             continue;
         const uint32_t object = rb_fd_object(fd);
+        if (room)
+            rb_fd_is_tight(object);
         if (object != last)
             rb_fd_acquire_end(object);
         last = object;
@@ -371,9 +452,9 @@ static void selected(const fd_set *set, int n)
     {                                     \
         const int r = RB_REAL(name) args; \
         if (r > 0 && rb_process.on) {     \
-            selected(in, n);              \
-            selected(out, n);             \
-            selected(odd, n);             \
+            selected(in, n, false);       \
+            selected(out, n, true);       \
+            selected(odd, n, false);      \
         }                                 \
         return r;                         \
     }
@@ -390,13 +471,15 @@ RB_INTERCEPT(int, msgsnd, (int queue, const void *from, size_t n, int flags))
 {
     READ(from, sizeof(long) + n);
     rb_fd_release(IPC);
-    return RB_REAL(msgsnd)(queue, from, n, flags);
+    const int r = RB_REAL(msgsnd)(queue, from, n, flags);
+    rb_fd_acquire(IPC); // of who made room
+    return r;
 }
 
 RB_INTERCEPT(ssize_t, msgrcv, (int queue, void *to, size_t n, long type, int flags))
 {
+    rb_fd_release(IPC);
     const ssize_t r = RB_REAL(msgrcv)(queue, to, n, type, flags);
-
     if (r >= 0) {
         rb_fd_acquire(IPC);
         WRITE(to, sizeof(long) + (size_t)r);
@@ -501,30 +584,60 @@ RB_INTERCEPT(int, dup3, (int fd, int to, int flags))
 
 static bool is_lock(int what)
 {
-    return what == F_SETLK || what == F_SETLKW || what == F_OFD_SETLK || what == F_OFD_SETLKW;
+    return what == F_SETLK || what == F_SETLKW || what == F_OFD_SETLK || what == F_OFD_SETLKW ||
+           what == F_GETLK || what == F_OFD_GETLK;
 }
 
-#define RB_CONTROLS(name)                                                     \
-    RB_INTERCEPT(int, name, (int fd, int what, ...))                          \
-    {                                                                         \
-        va_list list;                                                         \
-        va_start(list, what);                                                 \
-        void *argument = va_arg(list, void *);                                \
-        va_end(list);                                                         \
-        const bool lock = is_lock(what) && argument;                          \
-        const bool copy = what == F_DUPFD || what == F_DUPFD_CLOEXEC;         \
-        const uint32_t object = lock || copy ? rb_fd_object(fd) : RB_FD_NONE; \
-        if (lock) /* also to hold less than before */                         \
-            rb_fd_release(object);                                            \
-        const int r = RB_REAL(name)(fd, what, argument);                      \
-        if (copy)                                                             \
-            rb_fd_new_as(r, object);                                          \
-        if (lock && r == 0)                                                   \
-            rb_fd_acquire_end(object);                                        \
-        return r;                                                             \
+static bool is_question(int what)
+{
+    return what == F_GETLK || what == F_OFD_GETLK || what == F_GETFD || what == F_GETFL || what == F_GETOWN ||
+           what == F_GETOWN_EX || what == F_GETSIG || what == F_GETLEASE || what == F_GETPIPE_SZ ||
+           what == F_GET_SEALS;
+}
+
+#define RB_CONTROLS(name)                                                   \
+    RB_INTERCEPT(int, name, (int fd, int what, ...))                        \
+    {                                                                       \
+        va_list list;                                                       \
+        va_start(list, what);                                               \
+        void *argument = va_arg(list, void *);                              \
+        va_end(list);                                                       \
+        const bool lock = is_lock(what) && argument;                        \
+        const bool copy = what == F_DUPFD || what == F_DUPFD_CLOEXEC;       \
+        const bool asks = is_question(what);                                \
+        const uint32_t object = lock || copy ? rb_fd_object(fd) : SETTINGS; \
+        if (what == F_SETPIPE_SZ)                                           \
+            rb_fd_is_tight(rb_fd_object(fd));                               \
+        if (!copy && !asks) /* a lock also to hold less than before */      \
+            rb_fd_release(object);                                          \
+        const int r = RB_REAL(name)(fd, what, argument);                    \
+        if (copy)                                                           \
+            rb_fd_new_as(r, object);                                        \
+        else if (r >= 0 && (lock || asks))                                  \
+            rb_fd_acquire_end(object);                                      \
+        return r;                                                           \
     }
 RB_CONTROLS(fcntl)
 RB_CONTROLS(fcntl64)
+
+// How much there is to read; and what F_SETFL can set as well.
+RB_INTERCEPT(int, ioctl, (int fd, unsigned long what, ...))
+{
+    va_list list;
+
+    va_start(list, what);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    const uint32_t object = what == FIONREAD ? rb_fd_object(fd) : RB_FD_NONE;
+    if (what == FIONBIO || what == FIOASYNC)
+        rb_fd_release(SETTINGS);
+    const int r = RB_REAL(ioctl)(fd, what, argument);
+    if (what == FIONREAD && r == 0) {
+        rb_fd_acquire_end(object);
+        WRITE(argument, sizeof(int));
+    }
+    return r;
+}
 
 RB_INTERCEPT(int, flock, (int fd, int what))
 {
@@ -565,6 +678,13 @@ RB_INTERCEPT(int, __close, (int fd))
     return RB_REAL(__close)(fd);
 }
 
+RB_INTERCEPT(int, mq_close, (mqd_t fd))
+{
+    RB_TOUCH(RB_HOW_WRITE, rb_fd_word(fd), rb_fd_close(fd));
+    rb_fd_closing(fd);
+    return RB_REAL(mq_close)(fd);
+}
+
 RB_INTERCEPT(int, closedir, (DIR * d))
 {
     DIR *given = d;
@@ -587,26 +707,6 @@ RB_INTERCEPT(void, closefrom, (int first))
     RB_REAL(closefrom)(first);
 }
 
-// Opening may make a file, or empty it, and finds out what others have made.
-static void opening(int flags)
-{
-    if (flags & (O_CREAT | O_TRUNC))
-        rb_fd_release(FILE_SYSTEM);
-}
-
-static int opened(int r)
-{
-    rb_fd_opened(r);
-    rb_fd_acquire(FILE_SYSTEM);
-    return r;
-}
-
-#define RB_OPENS(name, params, args, flags) \
-    RB_INTERCEPT(int, name, params)         \
-    {                                       \
-        opening(flags);                     \
-        return opened(RB_REAL(name) args);  \
-    }
 #define RB_OPENS_WITH_MODE(name, params, args)                     \
     RB_INTERCEPT(int, name, params)                                \
     {                                                              \
@@ -624,9 +724,39 @@ RB_OPENS_WITH_MODE(open, (const char *path, int flags, ...), (path, flags, mode)
 RB_OPENS_WITH_MODE(open64, (const char *path, int flags, ...), (path, flags, mode))
 RB_OPENS_WITH_MODE(openat, (int fd, const char *path, int flags, ...), (fd, path, flags, mode))
 RB_OPENS_WITH_MODE(openat64, (int fd, const char *path, int flags, ...), (fd, path, flags, mode))
-RB_OPENS(creat, (const char *path, mode_t mode), (path, mode), O_CREAT)
-RB_OPENS(creat64, (const char *path, mode_t mode), (path, mode), O_CREAT)
-RB_OPENS(__open_2, (const char *path, int flags), (path, flags), flags)
-RB_OPENS(__open64_2, (const char *path, int flags), (path, flags), flags)
-RB_OPENS(__openat_2, (int fd, const char *path, int flags), (fd, path, flags), flags)
-RB_OPENS(__openat64_2, (int fd, const char *path, int flags), (fd, path, flags), flags)
+
+RB_INTERCEPT(mqd_t, mq_open, (const char *name, int flags, ...))
+{
+    struct mq_attr *like = NULL;
+    mode_t mode = 0;
+
+    if (flags & O_CREAT) {
+        va_list list;
+        va_start(list, flags);
+        mode = va_arg(list, mode_t);
+        like = va_arg(list, struct mq_attr *);
+        va_end(list);
+    }
+    opening(flags);
+    const mqd_t r = opened(RB_REAL(mq_open)(name, flags, mode, like));
+    rb_fd_is_tight(rb_fd_object(r)); // all hold few
+    return r;
+}
+
+RB_INTERCEPT(sem_t *, sem_open, (const char *name, int flags, ...))
+{
+    unsigned value = 0;
+    mode_t mode = 0;
+
+    if (flags & O_CREAT) {
+        va_list list;
+        va_start(list, flags);
+        mode = va_arg(list, mode_t);
+        value = va_arg(list, unsigned);
+        va_end(list);
+    }
+    opening(flags);
+    sem_t *r = RB_REAL(sem_open)(name, flags, mode, value);
+    rb_fd_acquire(FILE_SYSTEM);
+    return r;
+}

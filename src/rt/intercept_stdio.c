@@ -4,11 +4,20 @@
 #define scanf         rb_not_scanf
 #define vfscanf       rb_not_vfscanf
 #define vscanf        rb_not_vscanf
+#define fwscanf       rb_not_fwscanf
+#define wscanf        rb_not_wscanf
+#define vfwscanf      rb_not_vfwscanf
+#define vwscanf       rb_not_vwscanf
 #include <stdio.h>
+#include <wchar.h>
 #undef fscanf
 #undef scanf
 #undef vfscanf
 #undef vscanf
+#undef fwscanf
+#undef wscanf
+#undef vfwscanf
+#undef vwscanf
 #include <stdarg.h>
 #include <string.h>
 
@@ -45,14 +54,18 @@ static uint32_t object_of(FILE *f)
 #define RB_PRINTS(ret, name, params, args, stream, touches) \
     RB_INTERCEPT(ret, name, params)                         \
     {                                                       \
+        const uint32_t object = object_of(stream);          \
         touches;                                            \
-        rb_fd_release(object_of(stream));                   \
-        return RB_REAL(name) args;                          \
+        rb_fd_release(object);                              \
+        ret r = RB_REAL(name) args;                         \
+        rb_fd_had_room(object);                             \
+        return r;                                           \
     }
 #define RB_SCANS(ret, name, params, args, stream, touches) \
     RB_INTERCEPT(ret, name, params)                        \
     {                                                      \
         const uint32_t object = object_of(stream);         \
+        rb_fd_takes(object);                               \
         ret r = RB_REAL(name) args;                        \
         rb_fd_acquire_end(object);                         \
         touches;                                           \
@@ -70,11 +83,13 @@ static uint32_t object_of(FILE *f)
 #define RB_PRINTS_LIST(name, params, object, partner, args) \
     RB_INTERCEPT(int, name, params)                         \
     {                                                       \
+        const uint32_t sink = object;                       \
         va_list list;                                       \
-        rb_fd_release(object);                              \
+        rb_fd_release(sink);                                \
         va_start(list, format);                             \
         const int r = RB_REAL(partner) args;                \
         va_end(list);                                       \
+        rb_fd_had_room(sink);                               \
         return r;                                           \
     }
 #define RB_SCANS_LIST(name, params, stream, partner, args) \
@@ -82,6 +97,7 @@ static uint32_t object_of(FILE *f)
     {                                                      \
         const uint32_t object = object_of(stream);         \
         va_list list;                                      \
+        rb_fd_takes(object);                               \
         va_start(list, format);                            \
         const int r = RB_REAL(partner) args;               \
         va_end(list);                                      \
@@ -97,10 +113,22 @@ RB_PRINTS_LIST(__printf_chk, (int flag, const char *format, ...), object_of(stdo
 RB_PRINTS_LIST(dprintf, (int fd, const char *format, ...), rb_fd_object(fd), vdprintf, (fd, format, list))
 RB_PRINTS_LIST(__dprintf_chk, (int fd, int flag, const char *format, ...), rb_fd_object(fd), __vdprintf_chk,
                (fd, flag, format, list))
+RB_PRINTS_LIST(fwprintf, (FILE * f, const wchar_t *format, ...), object_of(f), vfwprintf, (f, format, list))
+RB_PRINTS_LIST(__fwprintf_chk, (FILE * f, int flag, const wchar_t *format, ...), object_of(f),
+               __vfwprintf_chk, (f, flag, format, list))
+RB_PRINTS_LIST(wprintf, (const wchar_t *format, ...), object_of(stdout), vwprintf, (format, list))
+RB_PRINTS_LIST(__wprintf_chk, (int flag, const wchar_t *format, ...), object_of(stdout), __vwprintf_chk,
+               (flag, format, list))
 RB_SCANS_LIST(fscanf, (FILE * f, const char *format, ...), f, vfscanf, (f, format, list))
 RB_SCANS_LIST(scanf, (const char *format, ...), stdin, vscanf, (format, list))
 RB_SCANS_LIST(__isoc99_fscanf, (FILE * f, const char *format, ...), f, __isoc99_vfscanf, (f, format, list))
 RB_SCANS_LIST(__isoc99_scanf, (const char *format, ...), stdin, __isoc99_vscanf, (format, list))
+
+RB_SCANS_LIST(fwscanf, (FILE * f, const wchar_t *format, ...), f, vfwscanf, (f, format, list))
+RB_SCANS_LIST(wscanf, (const wchar_t *format, ...), stdin, vwscanf, (format, list))
+RB_SCANS_LIST(__isoc99_fwscanf, (FILE * f, const wchar_t *format, ...), f, __isoc99_vfwscanf,
+              (f, format, list))
+RB_SCANS_LIST(__isoc99_wscanf, (const wchar_t *format, ...), stdin, __isoc99_vwscanf, (format, list))
 
 RB_INTERCEPT(int, vdprintf, (int fd, const char *format, va_list list))
 {
