@@ -13,11 +13,11 @@
 
 #define SIGNALS 65
 
-struct handler {
-    void (*function)(int, siginfo_t *, void *); // as given, with or without the further arguments
-    bool siginfo;
-};
-static struct handler handlers[SIGNALS]; // words written whole: a handler sees the old or the new one
+// What the program asked for, in one word, so that a handler sees the old or the new one whole: the function,
+// as given, and how it is to be called.
+#define TAKES_INFO (UINT64_C(1) << 62) // the further arguments
+#define RUNS_ONCE  (UINT64_C(1) << 63) // SA_RESETHAND
+static uint64_t handlers[SIGNALS];
 static char objects[SIGNALS];
 
 uintptr_t rb_signal_object(int number)
@@ -81,20 +81,32 @@ static bool is_fault(int number, const siginfo_t *info)
     return info->si_code > 0; // by the kernel, for this instruction
 }
 
-// Blocks everything in the interrupted context and hands the signal back to the kernel, which keeps it until
-// the mask is restored.
-static void defer(struct rb_self *me, int number, siginfo_t *info, ucontext_t *context)
+// To this thread, by the kernel's queue, with all that came with it.
+static void send_again(int number, siginfo_t *info)
 {
-    if (!me->deferred)
-        me->deferred_mask = context->uc_sigmask;
-    me->deferred = 1;
-    sigfillset(&context->uc_sigmask);
-    sigdelset(&context->uc_sigmask, SIGSEGV);
-    sigdelset(&context->uc_sigmask, SIGBUS);
-    sigdelset(&context->uc_sigmask, SIGFPE);
-    sigdelset(&context->uc_sigmask, SIGILL);
-    sigdelset(&context->uc_sigmask, SIGTRAP);
     syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), number, info);
+}
+
+// Blocks everything in the interrupted context and hands the signal back to the kernel, which keeps it until
+// the mask is restored. Faults get through, and so do traps, unless it is such a signal that is to wait: one
+// that somebody has sent.
+void rb_signal_defer(struct rb_self *me, int number, siginfo_t *info, void *given)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    ucontext_t *context = given;
+    uint64_t mask = ~(uint64_t)0;
+
+    if (!me->deferred) {
+        me->deferred_mask = context->uc_sigmask;
+        for (unsigned i = 0; i < RB_LENGTH(faults); i++)
+            mask &= ~(UINT64_C(1) << (faults[i] - 1));
+    } else {
+        __builtin_memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+    }
+    me->deferred = 1;
+    mask |= UINT64_C(1) << (number - 1);
+    __builtin_memcpy(&context->uc_sigmask, &mask, sizeof(mask)); // libc's functions leave its own signals out
+    send_again(number, info);
 }
 
 void rb_deliver_deferred(struct rb_self *me)
@@ -108,30 +120,21 @@ void rb_deliver_deferred(struct rb_self *me)
     errno = saved;
 }
 
-void rb_on_signal(int number, siginfo_t *info, void *context)
-{
-    const int saved = errno;
-    struct rb_self *me = rb_self_tls;
+// ---- the program's handlers ----------------------------------------------------------------------------
 
-    if (number == SIGTRAP && rb_trap_arrived(info, context)) {
-        errno = saved;
-        return;
-    }
-    if (me && me->busy && !is_fault(number, info)) {
-        defer(me, number, info, context);
-        errno = saved;
-        return;
-    }
-    const struct handler h = handlers[number];
-    if ((me = rb_enter()) != NULL) {
-        rb_signal_came(me, number);
-        rb_leave(me);
-    }
-    errno = saved;
-    if (h.siginfo)
-        h.function(number, info, context);
-    else
-        ((void (*)(int))(void (*)(void))h.function)(number);
+typedef void handler_function(int, siginfo_t *, void *);
+
+static handler_function *function_of(uint64_t word)
+{
+    return (handler_function *)(uintptr_t)(word & ~(TAKES_INFO | RUNS_ONCE));
+}
+
+static uint64_t word_of(const struct sigaction *a)
+{
+    if (!rb_signal_has_handler(a))
+        return 0;
+    return (uintptr_t)a->sa_sigaction | (a->sa_flags & SA_SIGINFO ? TAKES_INFO : 0) |
+           (a->sa_flags & SA_RESETHAND ? RUNS_ONCE : 0);
 }
 
 static bool is_ours(const struct sigaction *a)
@@ -139,72 +142,134 @@ static bool is_ours(const struct sigaction *a)
     return (a->sa_flags & SA_SIGINFO) && a->sa_sigaction == rb_on_signal;
 }
 
+// Ours, as the program has asked for it. One that has run its only time is the standard action, with the
+// flags it had.
+static void as_asked(struct sigaction *a, uint64_t word)
+{
+    a->sa_sigaction = function_of(word);
+    a->sa_flags &= ~(SA_SIGINFO | SA_RESETHAND);
+    a->sa_flags |= (word & TAKES_INFO ? SA_SIGINFO : 0) | (word & RUNS_ONCE ? SA_RESETHAND : 0);
+}
+
+// It was to run once and has, or the program has changed its mind since the kernel called us: what the kernel
+// has now is to happen. The standard action is not installed before it is wanted: a handler that asks for
+// itself again, as they do, need not fear that we overwrite that.
+static void without_handler(int number, siginfo_t *info)
+{
+    struct sigaction now;
+
+    if (RB_REAL(sigaction)(number, NULL, &now))
+        return;
+    const uint64_t word = __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE);
+    if (is_ours(&now) && !function_of(word)) {
+        if (number == SIGCHLD || number == SIGURG || number == SIGWINCH || number == SIGCONT)
+            return;
+        as_asked(&now, word);
+        RB_REAL(sigaction)(number, &now, NULL);
+    }
+    if (!is_fault(number, info)) // one comes again by itself
+        send_again(number, info);
+}
+
+// The handler to call now, which has its only turn perhaps.
+static uint64_t take_handler(int number)
+{
+    uint64_t word = __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE);
+
+    while (word & RUNS_ONCE && function_of(word))
+        if (__atomic_compare_exchange_n(&handlers[number], &word, word & (TAKES_INFO | RUNS_ONCE), false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            break;
+    return word;
+}
+
+static void call_handler(uint64_t word, int number, siginfo_t *info, void *context)
+{
+    if (word & TAKES_INFO)
+        function_of(word)(number, info, context);
+    else
+        ((void (*)(int))(void (*)(void))function_of(word))(number);
+}
+
+void rb_on_signal(int number, siginfo_t *info, void *context)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_self_tls;
+    uint64_t word = 0;
+
+    if (number == SIGTRAP && rb_trap_of_watchpoint(info, context)) {
+        errno = saved;
+        return;
+    }
+    if (me && me->busy && !is_fault(number, info)) {
+        rb_signal_defer(me, number, info, context);
+    } else if (number != SIGTRAP || !rb_trap_arrived(info, context)) {
+        word = take_handler(number);
+        if (!function_of(word))
+            without_handler(number, info);
+        else
+            RB_BESIDE((void)0, rb_signal_came(me, number));
+    }
+    errno = saved;
+    if (function_of(word))
+        call_handler(word, number, info, context);
+}
+
 void rb_signal_told(int number, const struct sigaction *action)
 {
-    struct rb_self *me = rb_enter();
-
-    if (me) {
-        rb_on_release(me, rb_signal_object(number));
-        rb_leave(me);
-    }
-    handlers[number] = (struct handler){action->sa_sigaction, (action->sa_flags & SA_SIGINFO) != 0};
+    RB_BESIDE((void)0, rb_on_release(me, rb_signal_object(number)));
+    __atomic_store_n(&handlers[number], word_of(action), __ATOMIC_RELEASE);
 }
 
 void rb_signal_asked(int number, struct sigaction *action)
 {
-    if (!is_ours(action))
-        return;
-    action->sa_sigaction = handlers[number].function;
-    if (!handlers[number].siginfo)
-        action->sa_flags &= ~SA_SIGINFO;
+    if (is_ours(action))
+        as_asked(action, __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE));
 }
 
-RB_INTERCEPT(int, sigaction, (int number, const struct sigaction *action, struct sigaction *old))
+// In place of the program's. With SA_RESETHAND the kernel would forget us although the handler may have to
+// wait.
+static struct sigaction in_place_of(const struct sigaction *action)
 {
-    struct sigaction mine, before;
+    struct sigaction mine = *action;
+
+    mine.sa_sigaction = rb_on_signal;
+    mine.sa_flags = (mine.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
+    return mine;
+}
+
+int rb_signal_action(int number, const struct sigaction *action, struct sigaction *old)
+{
+    struct sigaction wanted, mine, before;
 
     if (number <= 0 || number >= SIGNALS || !rb_process.on)
         return RB_REAL(sigaction)(number, action, old);
+    const uint64_t previous = __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE);
+    if (action) {
+        wanted = *action;
+        if (wanted.sa_sigaction == rb_on_signal) // the kernel has told the program
+            as_asked(&wanted, previous);
+        action = &wanted;
+    }
     if (number == SIGTRAP && rb_trap_taken)
         return rb_trap_action(action, old);
-    const struct handler previous = handlers[number];
-    if (action && rb_signal_has_handler(action)) {
-        mine = *action;
-        mine.sa_sigaction = rb_on_signal;
-        mine.sa_flags |= SA_SIGINFO;
+    const bool handles = action && rb_signal_has_handler(action);
+    if (handles) {
+        mine = in_place_of(action);
         rb_signal_told(number, action);
-        action = &mine;
     }
-    const int r = RB_REAL(sigaction)(number, action, &before);
-    if (r && action == &mine)
-        handlers[number] = previous;
-    else if (r == 0 && action && action != &mine)
-        handlers[number] = (struct handler){NULL, false};
+    const int r = RB_REAL(sigaction)(number, handles ? &mine : action, &before);
+    if (handles ? r != 0 : action && r == 0)
+        __atomic_store_n(&handlers[number], r ? previous : 0, __ATOMIC_RELEASE);
     if (r == 0 && old) {
         *old = before;
         if (is_ours(&before))
-            old->sa_sigaction = previous.function;
-        if (previous.function && !previous.siginfo) // also when SA_RESETHAND has reset it
-            old->sa_flags &= ~SA_SIGINFO;
+            as_asked(old, previous);
     }
     return r;
 }
 
-RB_INTERCEPT(sighandler_t, signal, (int number, sighandler_t handler))
+RB_INTERCEPT(int, sigaction, (int number, const struct sigaction *action, struct sigaction *old))
 {
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
-
-    if (handler == SIG_ERR || number <= 0 || number >= SIGNALS) {
-        errno = EINVAL;
-        return SIG_ERR;
-    }
-    sigemptyset(&action.sa_mask);
-    sigaddset(&action.sa_mask, number);
-#if defined(RB_STATIC)
-    if (__wrap_sigaction(number, &action, &old))
-#else
-    if (sigaction(number, &action, &old))
-#endif
-        return SIG_ERR;
-    return (old.sa_flags & SA_SIGINFO) ? (sighandler_t)(void (*)(void))old.sa_sigaction : old.sa_handler;
+    return rb_signal_action(number, action, old);
 }
