@@ -9,6 +9,7 @@
 
 #include "rt/descriptors.h"
 #include "rt/intercept.h"
+#include "rt/known.h"
 #include "rt/sync.h"
 
 #define SIGNALS 65
@@ -120,6 +121,60 @@ void rb_deliver_deferred(struct rb_self *me)
     errno = saved;
 }
 
+// ---- faults of atomic operations -----------------------------------------------------------------------
+// The runtime performs them in the guard, most with an object's lock held (atomics.c). The program's handler
+// of a fault may return, when the operation is done again, or leave by a jump and never come back. So it
+// finds neither guard nor lock, and gets both back only if it returns.
+
+struct broken_step {
+    struct rb_self *me; // NULL: none
+    uintptr_t at;
+    struct rb_object *on;
+};
+
+// Without a lock the operation is on something that the thread knows (atomics.c, quick_begin).
+static bool is_of_step(struct rb_self *me, int number, const siginfo_t *info)
+{
+    const uintptr_t at = (uintptr_t)info->si_addr;
+
+    if (number != SIGSEGV && number != SIGBUS)
+        return false;
+    if (me->step_at) // the kernel has no address to tell if it could be nobody's
+        return at == me->step_at || info->si_code == SI_KERNEL;
+    return at && rb_known_of(me, at)->address == at;
+}
+
+static struct broken_step break_step(struct rb_self *me, int number, const siginfo_t *info,
+                                     ucontext_t *context)
+{
+    const struct broken_step b = {me, me->step_at, me->step_on};
+
+    if (!is_of_step(me, number, info))
+        return (struct broken_step){NULL, 0, NULL};
+    if (b.on)
+        rb_object_unlock(b.on);
+    rb_step_begins(me, 0, NULL);
+    if (me->deferred) { // what waits goes on waiting, until the handler has returned or jumps
+        me->deferred = 0;
+        context->uc_sigmask = me->deferred_mask;
+    }
+    me->busy = 0;
+    return b;
+}
+
+// What others have released to the object meanwhile, or the handler has learnt, is in nobody's books.
+static void resume_step(const struct broken_step *b)
+{
+    if (!b->me)
+        return;
+    b->me->busy = 1;
+    __asm__ volatile("" ::: "memory");
+    if (b->on)
+        rb_spin_lock(&b->on->lock);
+    rb_step_begins(b->me, b->at, b->on);
+    rb_lost_edge(b->me);
+}
+
 // ---- the program's handlers ----------------------------------------------------------------------------
 
 typedef void handler_function(int, siginfo_t *, void *);
@@ -195,6 +250,7 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
     struct rb_self *me = rb_self_tls;
+    struct broken_step step = {NULL, 0, NULL};
     uint64_t word = 0;
 
     if (number == SIGTRAP && rb_trap_of_watchpoint(info, context)) {
@@ -204,6 +260,8 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
     if (me && me->busy && !is_fault(number, info)) {
         rb_signal_defer(me, number, info, context);
     } else if (number != SIGTRAP || !rb_trap_arrived(info, context)) {
+        if (me && me->busy)
+            step = break_step(me, number, info, context);
         word = take_handler(number);
         if (!function_of(word))
             without_handler(number, info);
@@ -213,6 +271,7 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
     errno = saved;
     if (function_of(word))
         call_handler(word, number, info, context);
+    resume_step(&step);
 }
 
 void rb_signal_told(int number, const struct sigaction *action)
