@@ -9,6 +9,7 @@
 #include "rt/callers.h"
 #include "rt/descriptors.h"
 #include "rt/intercept.h"
+#include "rt/signals.h"
 
 #define MOST_BYTES  0x7ffff000u // that the kernel moves at once
 #define MOST_PIECES 1024u
@@ -22,6 +23,8 @@
     rb_touch_pieces(to, (size_t)(count), (r) > 0 ? (size_t)(r) : 0, RB_HOW_WRITE, RB_PC)
 
 #define USED(fd, object) RB_TOUCH(RB_HOW_READ, rb_fd_word(fd), rb_fd_use(fd, object))
+
+#define FINISHES(event) RB_BESIDE((void)0, rb_event_asked(me, event)) // what is asked for tells of its end
 
 // ---- messages with descriptors in them -----------------------------------------------------------------
 
@@ -504,6 +507,16 @@ static bool is_lock(int what)
     return what == F_SETLK || what == F_SETLKW || what == F_OFD_SETLK || what == F_OFD_SETLKW;
 }
 
+static void asks_for_signals(int what, int argument)
+{
+    if (what == F_SETSIG && argument)
+        rb_signal_by_fds(argument);
+    if (what == F_SETFL && argument & O_ASYNC)
+        rb_signal_by_fds(SIGIO);
+    if (what == F_SETOWN || what == F_SETOWN_EX)
+        rb_signal_by_fds(SIGURG);
+}
+
 #define RB_CONTROLS(name)                                                     \
     RB_INTERCEPT(int, name, (int fd, int what, ...))                          \
     {                                                                         \
@@ -516,6 +529,7 @@ static bool is_lock(int what)
         const uint32_t object = lock || copy ? rb_fd_object(fd) : RB_FD_NONE; \
         if (lock) /* also to hold less than before */                         \
             rb_fd_release(object);                                            \
+        asks_for_signals(what, (int)(intptr_t)argument);                      \
         const int r = RB_REAL(name)(fd, what, argument);                      \
         if (copy)                                                             \
             rb_fd_new_as(r, object);                                          \
@@ -525,6 +539,22 @@ static bool is_lock(int what)
     }
 RB_CONTROLS(fcntl)
 RB_CONTROLS(fcntl64)
+
+#define RB_LISTS_WORK(name, type)                                                                     \
+    RB_INTERCEPT(int, name, (int mode, struct type *const list[], int count, struct sigevent *event)) \
+    {                                                                                                 \
+        for (int i = 0; i < count; i++)                                                               \
+            if (list[i]) {                                                                            \
+                if (list[i]->aio_lio_opcode == LIO_WRITE)                                             \
+                    rb_fd_release(rb_fd_object(list[i]->aio_fildes));                                 \
+                FINISHES(&list[i]->aio_sigevent);                                                     \
+            }                                                                                         \
+        if (event)                                                                                    \
+            FINISHES(event);                                                                          \
+        return RB_REAL(name)(mode, list, count, event);                                               \
+    }
+RB_LISTS_WORK(lio_listio, aiocb)
+RB_LISTS_WORK(lio_listio64, aiocb64)
 
 RB_INTERCEPT(int, flock, (int fd, int what))
 {

@@ -51,15 +51,45 @@ void rb_after_child(void)
 // ---- timers: which of them sends a signal is not kept, only which signals they send --------------------
 
 static uint64_t timer_signals; // a bit for each, from signal 1 to the last, 64
+uint64_t rb_signals_of_fds;
+
+static uint64_t bit_of(int number)
+{
+    return number > 0 && number < SIGNALS ? UINT64_C(1) << (number - 1) : 0;
+}
+
+static uint64_t sent_by(const struct sigevent *event)
+{
+    const bool sends = event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID;
+
+    return sends ? bit_of(event->sigev_signo) : 0;
+}
+
+void rb_signals_release(struct rb_self *me, uint64_t set)
+{
+    for (; set; set &= set - 1)
+        rb_on_release(me, rb_signal_object(__builtin_ctzll(set) + 1));
+}
+
+void rb_event_asked(struct rb_self *me, const struct sigevent *event)
+{
+    rb_signals_release(me, sent_by(event));
+}
+
+void rb_signal_by_fds(int number)
+{
+    __atomic_fetch_or(&rb_signals_of_fds, bit_of(number), __ATOMIC_RELAXED);
+}
+
+void rb_event_by_fds(const struct sigevent *event)
+{
+    if (event)
+        __atomic_fetch_or(&rb_signals_of_fds, sent_by(event), __ATOMIC_RELAXED);
+}
 
 void rb_timer_made(const struct sigevent *event)
 {
-    const bool sends =
-        !event || event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID;
-    const int number = event ? event->sigev_signo : SIGALRM;
-
-    if (sends && number > 0 && number < SIGNALS)
-        __atomic_fetch_or(&timer_signals, UINT64_C(1) << (number - 1), __ATOMIC_RELAXED);
+    __atomic_fetch_or(&timer_signals, event ? sent_by(event) : bit_of(SIGALRM), __ATOMIC_RELAXED);
 }
 
 void rb_timer_set(struct rb_self *me, int which)
@@ -69,9 +99,8 @@ void rb_timer_set(struct rb_self *me, int which)
 
     if (which >= 0 && which < (int)RB_LENGTH(sends))
         rb_on_release(me, rb_signal_object(sends[which]));
-    for (uint64_t left = which < 0 ? __atomic_load_n(&timer_signals, __ATOMIC_RELAXED) : 0; left;
-         left &= left - 1)
-        rb_on_release(me, rb_signal_object(__builtin_ctzll(left) + 1));
+    if (which < 0)
+        rb_signals_release(me, __atomic_load_n(&timer_signals, __ATOMIC_RELAXED));
 }
 
 static bool is_fault(int number, const siginfo_t *info)

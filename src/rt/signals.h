@@ -22,6 +22,14 @@ RB_HIDDEN void rb_on_signal(int number, siginfo_t *info, void *context); // our 
 // the guard.
 RB_HIDDEN void rb_timer_made(const struct sigevent *event);
 RB_HIDDEN void rb_timer_set(struct rb_self *me, int which);
+// What is asked for now will be told by the event, if that is a signal. Inside the guard.
+RB_HIDDEN void rb_event_asked(struct rb_self *me, const struct sigevent *event);
+// Descriptors send the signal from now on: what is sent by one of them, whichever, is before its handler.
+// And: something is. The second inside the guard.
+extern RB_HIDDEN uint64_t rb_signals_of_fds;
+RB_HIDDEN void rb_signal_by_fds(int number);
+RB_HIDDEN void rb_event_by_fds(const struct sigevent *event);        // NULL: none
+RB_HIDDEN void rb_signals_release(struct rb_self *me, uint64_t set); // a bit for each, from signal 1
 // The program has asked for a handler; inside the guard or not.
 RB_HIDDEN void rb_signal_told(int number, const struct sigaction *action);
 // What sigaction does, for all that ask for a handler.
