@@ -207,6 +207,7 @@ static RB_NOINLINE struct step step_begin(const volatile void *a, bool make)
     rb_sync_begin(s.me);
     if (!s.me->ignore_sync && !s.passed_over)
         s.object = make ? rb_object_get(s.me, (uintptr_t)a) : rb_object_find(s.me, (uintptr_t)a);
+    rb_step_begins(s.me, (uintptr_t)a, s.object);
     return s;
 }
 
@@ -214,6 +215,7 @@ static RB_NOINLINE void step_end(struct step s)
 {
     if (!s.me)
         return;
+    rb_step_ends(s.me);
     if (s.object)
         rb_object_unlock(s.object);
     rb_sync_end(s.me);

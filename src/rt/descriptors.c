@@ -200,6 +200,15 @@ static bool is_in_files(uint32_t object)
     return object >= RB_FD_FIRST_INODE || object == RB_FD_NAMES;
 }
 
+// Those that tell of what descriptors have (fcntl, mq_notify).
+static void release_signals(struct rb_self *me)
+{
+    const uint64_t set = __atomic_load_n(&rb_signals_of_fds, __ATOMIC_RELAXED);
+
+    if (RB_UNLIKELY(set != 0))
+        rb_signals_release(me, set);
+}
+
 void rb_fd_release_now(uint32_t object)
 {
     const int saved = errno;
@@ -209,6 +218,7 @@ void rb_fd_release_now(uint32_t object)
         release(me, object);
         if (RB_UNLIKELY(__atomic_load_n(&watched_used, __ATOMIC_RELAXED)) && is_in_files(object))
             release(me, RB_FD_WATCHED);
+        release_signals(me);
         rb_leave(me);
     }
     errno = saved;
@@ -222,6 +232,8 @@ void rb_fd_release_end(uint32_t object)
     if (me) {
         rb_on_release(me, end_of(object));
         release(me, __atomic_load_n(&linked[object], __ATOMIC_RELAXED));
+        rb_on_release(me, rb_signal_object(SIGPIPE)); // of who still writes
+        release_signals(me);
         rb_leave(me);
     }
     errno = saved;

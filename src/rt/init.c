@@ -133,6 +133,7 @@ void rb_init(char *const *environment)
     if (set_up()) {
         rb_process.on = true;
         rb_watch_fork();
+        rb_watch_quick_exit();
         rb_fences_on = rb_process.take_all;
         if (rb_options.watch && !rb_process.by_cost && !rb_process.collides)
             rb_watchpoints_refused("only with sampler=adaptive");

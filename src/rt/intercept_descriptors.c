@@ -12,6 +12,7 @@
 #include "rt/callers.h"
 #include "rt/descriptors.h"
 #include "rt/intercept.h"
+#include "rt/signals.h"
 
 #define MOST_BYTES  0x7ffff000u // that the kernel moves at once
 #define MOST_PIECES 1024u
@@ -26,6 +27,8 @@
 
 #define USED(fd, object)  RB_TOUCH(RB_HOW_READ, rb_fd_word(fd), rb_fd_use(fd, object))
 #define TAKES(fd, object) (USED(fd, object), rb_fd_takes(object))
+
+#define FINISHES(event) RB_BESIDE((void)0, rb_event_asked(me, event)) // what is asked for tells of its end
 
 // ---- messages with descriptors in them -----------------------------------------------------------------
 
@@ -595,6 +598,16 @@ static bool is_question(int what)
            what == F_GET_SEALS;
 }
 
+static void asks_for_signals(int what, int argument)
+{
+    if (what == F_SETSIG && argument)
+        rb_signal_by_fds(argument);
+    if (what == F_SETFL && argument & O_ASYNC)
+        rb_signal_by_fds(SIGIO);
+    if (what == F_SETOWN || what == F_SETOWN_EX)
+        rb_signal_by_fds(SIGURG);
+}
+
 #define RB_CONTROLS(name)                                                   \
     RB_INTERCEPT(int, name, (int fd, int what, ...))                        \
     {                                                                       \
@@ -608,6 +621,7 @@ static bool is_question(int what)
         const uint32_t object = lock || copy ? rb_fd_object(fd) : SETTINGS; \
         if (what == F_SETPIPE_SZ)                                           \
             rb_fd_is_tight(rb_fd_object(fd));                               \
+        asks_for_signals(what, (int)(intptr_t)argument);                    \
         if (!copy && !asks) /* a lock also to hold less than before */      \
             rb_fd_release(object);                                          \
         const int r = RB_REAL(name)(fd, what, argument);                    \
@@ -631,6 +645,8 @@ RB_INTERCEPT(int, ioctl, (int fd, unsigned long what, ...))
     const uint32_t object = what == FIONREAD ? rb_fd_object(fd) : RB_FD_NONE;
     if (what == FIONBIO || what == FIOASYNC)
         rb_fd_release(SETTINGS);
+    if (what == FIOASYNC)
+        rb_signal_by_fds(SIGIO);
     const int r = RB_REAL(ioctl)(fd, what, argument);
     if (what == FIONREAD && r == 0) {
         rb_fd_acquire_end(object);
@@ -638,6 +654,22 @@ RB_INTERCEPT(int, ioctl, (int fd, unsigned long what, ...))
     }
     return r;
 }
+
+#define RB_LISTS_WORK(name, type)                                                                     \
+    RB_INTERCEPT(int, name, (int mode, struct type *const list[], int count, struct sigevent *event)) \
+    {                                                                                                 \
+        for (int i = 0; i < count; i++)                                                               \
+            if (list[i]) {                                                                            \
+                if (list[i]->aio_lio_opcode == LIO_WRITE)                                             \
+                    rb_fd_release(rb_fd_object(list[i]->aio_fildes));                                 \
+                FINISHES(&list[i]->aio_sigevent);                                                     \
+            }                                                                                         \
+        if (event)                                                                                    \
+            FINISHES(event);                                                                          \
+        return RB_REAL(name)(mode, list, count, event);                                               \
+    }
+RB_LISTS_WORK(lio_listio, aiocb)
+RB_LISTS_WORK(lio_listio64, aiocb64)
 
 RB_INTERCEPT(int, flock, (int fd, int what))
 {

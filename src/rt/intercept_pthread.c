@@ -169,16 +169,16 @@ RB_JOIN_BY(thrd_join, (thrd_t t, int *result), (t, result), thrd_success)
 // A wait unlocks the mutex and locks it again, also when the thread is cancelled in it. The condition itself
 // orders nothing: a wake-up may be spurious.
 
-static void locked_again(void *mutex)
-{
-    const int saved = errno;
-    struct rb_self *me = rb_enter();
+struct wait {
+    void *mutex;
+    int result; // EOWNERDEAD: its last owner died with it; not known when the thread is cancelled
+};
 
-    if (me) {
-        rb_on_lock(me, (uintptr_t)mutex);
-        rb_leave(me);
-    }
-    errno = saved;
+static void locked_again(void *given)
+{
+    const struct wait *w = given;
+
+    RB_BESIDE((void)0, rb_on_robust_lock(me, (uintptr_t)w->mutex, w->result));
 }
 
 static void unlocked_to_wait(void *mutex)
@@ -191,16 +191,16 @@ static void unlocked_to_wait(void *mutex)
     }
 }
 
-#define RB_WAIT_ON(name, params, args)         \
-    RB_INTERCEPT(int, name, params)            \
-    {                                          \
-        int r;                                 \
-        RB_TOUCH(RB_HOW_ATOMIC, c, 1);         \
-        unlocked_to_wait(m);                   \
-        pthread_cleanup_push(locked_again, m); \
-        r = RB_REAL(name) args;                \
-        pthread_cleanup_pop(1);                \
-        return r;                              \
+#define RB_WAIT_ON(name, params, args)          \
+    RB_INTERCEPT(int, name, params)             \
+    {                                           \
+        struct wait w = {m, 0};                 \
+        RB_TOUCH(RB_HOW_ATOMIC, c, 1);          \
+        unlocked_to_wait(m);                    \
+        pthread_cleanup_push(locked_again, &w); \
+        w.result = RB_REAL(name) args;          \
+        pthread_cleanup_pop(1);                 \
+        return w.result;                        \
     }
 RB_WAIT_ON(pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m))
 RB_WAIT_ON(pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *t),
@@ -403,6 +403,20 @@ RB_INTERCEPT(int, on_exit, (void (*function)(int, void *), void *argument))
         return RB_REAL(on_exit)(function, argument);
     *h = (struct handler){NULL, function, argument};
     return RB_REAL(on_exit)(run_with_status, h);
+}
+
+// libc hands those of at_quick_exit no argument to know them by.
+RB_INTERCEPT(int, __cxa_at_quick_exit, (void (*function)(void *), void *dso))
+{
+    before_others(&exit_handlers);
+    return RB_REAL(__cxa_at_quick_exit)(function, dso);
+}
+
+RB_INTERCEPT(void, quick_exit, (int status))
+{
+    after_others(&exit_handlers);
+    RB_REAL(quick_exit)(status);
+    __builtin_unreachable();
 }
 
 #if !defined(RB_STATIC)

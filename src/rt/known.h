@@ -52,6 +52,22 @@ RB_INLINE void rb_known_write(struct rb_self *me, struct rb_known *k, uintptr_t 
     }
 }
 
+// An atomic operation that may fault begins with the object's lock held, if there is one; it ends, still with
+// it. If it has faulted the lock was free meanwhile (signals.c), and the object may be another's now.
+RB_INLINE void rb_step_begins(struct rb_self *me, uintptr_t address, struct rb_object *o)
+{
+    me->step_on = o;
+    me->step_at = address;
+}
+
+RB_INLINE void rb_step_ends(struct rb_self *me)
+{
+    if (me->step_on && RB_UNLIKELY(me->step_on->address != me->step_at))
+        *rb_known_of(me, me->step_at) = (struct rb_known){.address = 0};
+    me->step_at = 0;
+    me->step_on = NULL;
+}
+
 // What costs too little to be timed is counted, for samplers that go by cost.
 RB_INLINE void rb_known_count(struct rb_self *me, uint64_t so_far)
 {

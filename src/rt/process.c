@@ -84,6 +84,15 @@ RB_INTERCEPT(void, _Exit, (int status))
     __builtin_unreachable();
 }
 
+static void at_quick_end(void *unused)
+{
+    const int status = rb_finish(-1);
+
+    (void)unused;
+    if (status != -1)
+        syscall(SYS_exit_group, status);
+}
+
 static RB_TLS struct rb_self *forking; // in the guard for the time of a fork
 
 // ---- fork ----------------------------------------------------------------------------------------------
@@ -124,11 +133,38 @@ void rb_watch_fork(void)
     pthread_atfork(before_fork, in_parent, in_child);
 }
 
+// Before anybody else's, so that ours is the last handler that quick_exit calls.
+void rb_watch_quick_exit(void)
+{
+    RB_REAL(__cxa_at_quick_exit)(at_quick_end, NULL);
+}
+
+static char fork_handlers; // its address stands for all of them
+
+// What pthread_atfork calls.
+RB_INTERCEPT(int, __register_atfork,
+             (void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso))
+{
+    RB_BESIDE((void)0, rb_on_release(me, (uintptr_t)&fork_handlers));
+    return RB_REAL(__register_atfork)(prepare, parent, child, dso);
+}
+
+static pid_t fork_after_registered(void)
+{
+    RB_BESIDE((void)0, rb_on_acquire(me, (uintptr_t)&fork_handlers));
+    return RB_REAL(fork)();
+}
+
+RB_INTERCEPT(pid_t, fork, (void))
+{
+    return fork_after_registered();
+}
+
 // The child of vfork runs in its parent's memory: what it closes or ends would be taken for the parent's. All
 // it may do is exec or end, which the child of fork can as well.
 RB_INTERCEPT(pid_t, vfork, (void))
 {
-    return fork();
+    return fork_after_registered();
 }
 
 // fork for signal handlers: no handlers of that kind run.

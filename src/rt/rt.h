@@ -57,9 +57,11 @@ struct rb_self {
     struct rb_engine engine; // the same for all threads but `width` and `blind`
 
     // Written by the thread itself and by its signal handlers.
-    volatile int busy;      // depth of rb_enter
-    volatile int deferred;  // a signal waits for rb_leave
-    sigset_t deferred_mask; // the mask to go back to then
+    volatile int busy;         // depth of rb_enter
+    volatile int deferred;     // a signal waits for rb_leave
+    sigset_t deferred_mask;    // the mask to go back to then
+    uintptr_t step_at;         // the atomic operation under way (atomics.c); 0: none
+    struct rb_object *step_on; // and the object whose lock is held for it
     int ignore_reads, ignore_writes, ignore_sync;
     bool creating; // a thread: libc frees what was that of a dead one, in its own order
     bool ending;   // the last destructor has run

@@ -9,15 +9,16 @@
 
 #include "rt/descriptors.h"
 #include "rt/intercept.h"
+#include "rt/known.h"
 #include "rt/sync.h"
 
 #define SIGNALS 65
 
-struct handler {
-    void (*function)(int, siginfo_t *, void *); // as given, with or without the further arguments
-    bool siginfo;
-};
-static struct handler handlers[SIGNALS]; // words written whole: a handler sees the old or the new one
+// What the program asked for, in one word, so that a handler sees the old or the new one whole: the function,
+// as given, and how it is to be called.
+#define TAKES_INFO (UINT64_C(1) << 62) // the further arguments
+#define RUNS_ONCE  (UINT64_C(1) << 63) // SA_RESETHAND
+static uint64_t handlers[SIGNALS];
 static char objects[SIGNALS];
 
 uintptr_t rb_signal_object(int number)
@@ -50,15 +51,45 @@ void rb_after_child(void)
 // ---- timers: which of them sends a signal is not kept, only which signals they send --------------------
 
 static uint64_t timer_signals; // a bit for each, from signal 1 to the last, 64
+uint64_t rb_signals_of_fds;
+
+static uint64_t bit_of(int number)
+{
+    return number > 0 && number < SIGNALS ? UINT64_C(1) << (number - 1) : 0;
+}
+
+static uint64_t sent_by(const struct sigevent *event)
+{
+    const bool sends = event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID;
+
+    return sends ? bit_of(event->sigev_signo) : 0;
+}
+
+void rb_signals_release(struct rb_self *me, uint64_t set)
+{
+    for (; set; set &= set - 1)
+        rb_on_release(me, rb_signal_object(__builtin_ctzll(set) + 1));
+}
+
+void rb_event_asked(struct rb_self *me, const struct sigevent *event)
+{
+    rb_signals_release(me, sent_by(event));
+}
+
+void rb_signal_by_fds(int number)
+{
+    __atomic_fetch_or(&rb_signals_of_fds, bit_of(number), __ATOMIC_RELAXED);
+}
+
+void rb_event_by_fds(const struct sigevent *event)
+{
+    if (event)
+        __atomic_fetch_or(&rb_signals_of_fds, sent_by(event), __ATOMIC_RELAXED);
+}
 
 void rb_timer_made(const struct sigevent *event)
 {
-    const bool sends =
-        !event || event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID;
-    const int number = event ? event->sigev_signo : SIGALRM;
-
-    if (sends && number > 0 && number < SIGNALS)
-        __atomic_fetch_or(&timer_signals, UINT64_C(1) << (number - 1), __ATOMIC_RELAXED);
+    __atomic_fetch_or(&timer_signals, event ? sent_by(event) : bit_of(SIGALRM), __ATOMIC_RELAXED);
 }
 
 void rb_timer_set(struct rb_self *me, int which)
@@ -68,9 +99,8 @@ void rb_timer_set(struct rb_self *me, int which)
 
     if (which >= 0 && which < (int)RB_LENGTH(sends))
         rb_on_release(me, rb_signal_object(sends[which]));
-    for (uint64_t left = which < 0 ? __atomic_load_n(&timer_signals, __ATOMIC_RELAXED) : 0; left;
-         left &= left - 1)
-        rb_on_release(me, rb_signal_object(__builtin_ctzll(left) + 1));
+    if (which < 0)
+        rb_signals_release(me, __atomic_load_n(&timer_signals, __ATOMIC_RELAXED));
 }
 
 static bool is_fault(int number, const siginfo_t *info)
@@ -81,20 +111,32 @@ static bool is_fault(int number, const siginfo_t *info)
     return info->si_code > 0; // by the kernel, for this instruction
 }
 
-// Blocks everything in the interrupted context and hands the signal back to the kernel, which keeps it until
-// the mask is restored.
-static void defer(struct rb_self *me, int number, siginfo_t *info, ucontext_t *context)
+// To this thread, by the kernel's queue, with all that came with it.
+static void send_again(int number, siginfo_t *info)
 {
-    if (!me->deferred)
-        me->deferred_mask = context->uc_sigmask;
-    me->deferred = 1;
-    sigfillset(&context->uc_sigmask);
-    sigdelset(&context->uc_sigmask, SIGSEGV);
-    sigdelset(&context->uc_sigmask, SIGBUS);
-    sigdelset(&context->uc_sigmask, SIGFPE);
-    sigdelset(&context->uc_sigmask, SIGILL);
-    sigdelset(&context->uc_sigmask, SIGTRAP);
     syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), number, info);
+}
+
+// Blocks everything in the interrupted context and hands the signal back to the kernel, which keeps it until
+// the mask is restored. Faults get through, and so do traps, unless it is such a signal that is to wait: one
+// that somebody has sent.
+void rb_signal_defer(struct rb_self *me, int number, siginfo_t *info, void *given)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    ucontext_t *context = given;
+    uint64_t mask = ~(uint64_t)0;
+
+    if (!me->deferred) {
+        me->deferred_mask = context->uc_sigmask;
+        for (unsigned i = 0; i < RB_LENGTH(faults); i++)
+            mask &= ~(UINT64_C(1) << (faults[i] - 1));
+    } else {
+        __builtin_memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+    }
+    me->deferred = 1;
+    mask |= UINT64_C(1) << (number - 1);
+    __builtin_memcpy(&context->uc_sigmask, &mask, sizeof(mask)); // libc's functions leave its own signals out
+    send_again(number, info);
 }
 
 void rb_deliver_deferred(struct rb_self *me)
@@ -108,30 +150,75 @@ void rb_deliver_deferred(struct rb_self *me)
     errno = saved;
 }
 
-void rb_on_signal(int number, siginfo_t *info, void *context)
-{
-    const int saved = errno;
-    struct rb_self *me = rb_self_tls;
+// ---- faults of atomic operations -----------------------------------------------------------------------
+// The runtime performs them in the guard, most with an object's lock held (atomics.c). The program's handler
+// of a fault may return, when the operation is done again, or leave by a jump and never come back. So it
+// finds neither guard nor lock, and gets both back only if it returns.
 
-    if (number == SIGTRAP && rb_trap_arrived(info, context)) {
-        errno = saved;
+struct broken_step {
+    struct rb_self *me; // NULL: none
+    uintptr_t at;
+    struct rb_object *on;
+};
+
+// Without a lock the operation is on something that the thread knows (atomics.c, quick_begin).
+static bool is_of_step(struct rb_self *me, int number, const siginfo_t *info)
+{
+    const uintptr_t at = (uintptr_t)info->si_addr;
+
+    if (number != SIGSEGV && number != SIGBUS)
+        return false;
+    if (me->step_at) // the kernel has no address to tell if it could be nobody's
+        return at == me->step_at || info->si_code == SI_KERNEL;
+    return at && rb_known_of(me, at)->address == at;
+}
+
+static struct broken_step break_step(struct rb_self *me, int number, const siginfo_t *info,
+                                     ucontext_t *context)
+{
+    const struct broken_step b = {me, me->step_at, me->step_on};
+
+    if (!is_of_step(me, number, info))
+        return (struct broken_step){NULL, 0, NULL};
+    if (b.on)
+        rb_object_unlock(b.on);
+    rb_step_begins(me, 0, NULL);
+    if (me->deferred) { // what waits goes on waiting, until the handler has returned or jumps
+        me->deferred = 0;
+        context->uc_sigmask = me->deferred_mask;
+    }
+    me->busy = 0;
+    return b;
+}
+
+// What others have released to the object meanwhile, or the handler has learnt, is in nobody's books.
+static void resume_step(const struct broken_step *b)
+{
+    if (!b->me)
         return;
-    }
-    if (me && me->busy && !is_fault(number, info)) {
-        defer(me, number, info, context);
-        errno = saved;
-        return;
-    }
-    const struct handler h = handlers[number];
-    if ((me = rb_enter()) != NULL) {
-        rb_signal_came(me, number);
-        rb_leave(me);
-    }
-    errno = saved;
-    if (h.siginfo)
-        h.function(number, info, context);
-    else
-        ((void (*)(int))(void (*)(void))h.function)(number);
+    b->me->busy = 1;
+    __asm__ volatile("" ::: "memory");
+    if (b->on)
+        rb_spin_lock(&b->on->lock);
+    rb_step_begins(b->me, b->at, b->on);
+    rb_lost_edge(b->me);
+}
+
+// ---- the program's handlers ----------------------------------------------------------------------------
+
+typedef void handler_function(int, siginfo_t *, void *);
+
+static handler_function *function_of(uint64_t word)
+{
+    return (handler_function *)(uintptr_t)(word & ~(TAKES_INFO | RUNS_ONCE));
+}
+
+static uint64_t word_of(const struct sigaction *a)
+{
+    if (!rb_signal_has_handler(a))
+        return 0;
+    return (uintptr_t)a->sa_sigaction | (a->sa_flags & SA_SIGINFO ? TAKES_INFO : 0) |
+           (a->sa_flags & SA_RESETHAND ? RUNS_ONCE : 0);
 }
 
 static bool is_ours(const struct sigaction *a)
@@ -139,72 +226,138 @@ static bool is_ours(const struct sigaction *a)
     return (a->sa_flags & SA_SIGINFO) && a->sa_sigaction == rb_on_signal;
 }
 
+// Ours, as the program has asked for it. One that has run its only time is the standard action, with the
+// flags it had.
+static void as_asked(struct sigaction *a, uint64_t word)
+{
+    a->sa_sigaction = function_of(word);
+    a->sa_flags &= ~(SA_SIGINFO | SA_RESETHAND);
+    a->sa_flags |= (word & TAKES_INFO ? SA_SIGINFO : 0) | (word & RUNS_ONCE ? SA_RESETHAND : 0);
+}
+
+// It was to run once and has, or the program has changed its mind since the kernel called us: what the kernel
+// has now is to happen. The standard action is not installed before it is wanted: a handler that asks for
+// itself again, as they do, need not fear that we overwrite that.
+static void without_handler(int number, siginfo_t *info)
+{
+    struct sigaction now;
+
+    if (RB_REAL(sigaction)(number, NULL, &now))
+        return;
+    const uint64_t word = __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE);
+    if (is_ours(&now) && !function_of(word)) {
+        if (number == SIGCHLD || number == SIGURG || number == SIGWINCH || number == SIGCONT)
+            return;
+        as_asked(&now, word);
+        RB_REAL(sigaction)(number, &now, NULL);
+    }
+    if (!is_fault(number, info)) // one comes again by itself
+        send_again(number, info);
+}
+
+// The handler to call now, which has its only turn perhaps.
+static uint64_t take_handler(int number)
+{
+    uint64_t word = __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE);
+
+    while (word & RUNS_ONCE && function_of(word))
+        if (__atomic_compare_exchange_n(&handlers[number], &word, word & (TAKES_INFO | RUNS_ONCE), false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            break;
+    return word;
+}
+
+static void call_handler(uint64_t word, int number, siginfo_t *info, void *context)
+{
+    if (word & TAKES_INFO)
+        function_of(word)(number, info, context);
+    else
+        ((void (*)(int))(void (*)(void))function_of(word))(number);
+}
+
+void rb_on_signal(int number, siginfo_t *info, void *context)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_self_tls;
+    struct broken_step step = {NULL, 0, NULL};
+    uint64_t word = 0;
+
+    if (number == SIGTRAP && rb_trap_of_watchpoint(info, context)) {
+        errno = saved;
+        return;
+    }
+    if (me && me->busy && !is_fault(number, info)) {
+        rb_signal_defer(me, number, info, context);
+    } else if (number != SIGTRAP || !rb_trap_arrived(info, context)) {
+        if (me && me->busy)
+            step = break_step(me, number, info, context);
+        word = take_handler(number);
+        if (!function_of(word))
+            without_handler(number, info);
+        else
+            RB_BESIDE((void)0, rb_signal_came(me, number));
+    }
+    errno = saved;
+    if (function_of(word))
+        call_handler(word, number, info, context);
+    resume_step(&step);
+}
+
 void rb_signal_told(int number, const struct sigaction *action)
 {
-    struct rb_self *me = rb_enter();
-
-    if (me) {
-        rb_on_release(me, rb_signal_object(number));
-        rb_leave(me);
-    }
-    handlers[number] = (struct handler){action->sa_sigaction, (action->sa_flags & SA_SIGINFO) != 0};
+    RB_BESIDE((void)0, rb_on_release(me, rb_signal_object(number)));
+    __atomic_store_n(&handlers[number], word_of(action), __ATOMIC_RELEASE);
 }
 
 void rb_signal_asked(int number, struct sigaction *action)
 {
-    if (!is_ours(action))
-        return;
-    action->sa_sigaction = handlers[number].function;
-    if (!handlers[number].siginfo)
-        action->sa_flags &= ~SA_SIGINFO;
+    if (is_ours(action))
+        as_asked(action, __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE));
 }
 
-RB_INTERCEPT(int, sigaction, (int number, const struct sigaction *action, struct sigaction *old))
+// In place of the program's. With SA_RESETHAND the kernel would forget us although the handler may have to
+// wait.
+static struct sigaction in_place_of(const struct sigaction *action)
 {
-    struct sigaction mine, before;
+    struct sigaction mine = *action;
+
+    mine.sa_sigaction = rb_on_signal;
+    mine.sa_flags = (mine.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
+    return mine;
+}
+
+int rb_signal_action(int number, const struct sigaction *action, struct sigaction *old)
+{
+    struct sigaction wanted, mine, before;
 
     if (number <= 0 || number >= SIGNALS || !rb_process.on)
         return RB_REAL(sigaction)(number, action, old);
+    const uint64_t previous = __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE);
+    if (action) {
+        wanted = *action;
+        if (wanted.sa_sigaction == rb_on_signal) // the kernel has told the program
+            as_asked(&wanted, previous);
+        action = &wanted;
+    }
     if (number == SIGTRAP && rb_trap_taken)
         return rb_trap_action(action, old);
-    const struct handler previous = handlers[number];
-    if (action && rb_signal_has_handler(action)) {
-        mine = *action;
-        mine.sa_sigaction = rb_on_signal;
-        mine.sa_flags |= SA_SIGINFO;
+    const bool handles = action && rb_signal_has_handler(action);
+    if (handles) {
+        mine = in_place_of(action);
         rb_signal_told(number, action);
-        action = &mine;
     }
-    const int r = RB_REAL(sigaction)(number, action, &before);
-    if (r && action == &mine)
-        handlers[number] = previous;
-    else if (r == 0 && action && action != &mine)
-        handlers[number] = (struct handler){NULL, false};
+    const int r = RB_REAL(sigaction)(number, handles ? &mine : action, &before);
+    if (handles ? r != 0 : action && r == 0)
+        __atomic_store_n(&handlers[number], r ? previous : 0, __ATOMIC_RELEASE);
     if (r == 0 && old) {
         *old = before;
         if (is_ours(&before))
-            old->sa_sigaction = previous.function;
-        if (previous.function && !previous.siginfo) // also when SA_RESETHAND has reset it
-            old->sa_flags &= ~SA_SIGINFO;
+            as_asked(old, previous);
     }
     return r;
 }
 
-RB_INTERCEPT(sighandler_t, signal, (int number, sighandler_t handler))
+RB_INTERCEPT(int, sigaction, (int number, const struct sigaction *action, struct sigaction *old))
 {
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
-
-    if (handler == SIG_ERR || number <= 0 || number >= SIGNALS) {
-        errno = EINVAL;
-        return SIG_ERR;
-    }
-    sigemptyset(&action.sa_mask);
-    sigaddset(&action.sa_mask, number);
-#if defined(RB_STATIC)
-    if (__wrap_sigaction(number, &action, &old))
-#else
-    if (sigaction(number, &action, &old))
-#endif
-        return SIG_ERR;
-    return (old.sa_flags & SA_SIGINFO) ? (sighandler_t)(void (*)(void))old.sa_sigaction : old.sa_handler;
+    return rb_signal_action(number, action, old);
 }

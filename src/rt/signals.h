@@ -22,8 +22,20 @@ RB_HIDDEN void rb_on_signal(int number, siginfo_t *info, void *context); // our 
 // the guard.
 RB_HIDDEN void rb_timer_made(const struct sigevent *event);
 RB_HIDDEN void rb_timer_set(struct rb_self *me, int which);
+// What is asked for now will be told by the event, if that is a signal. Inside the guard.
+RB_HIDDEN void rb_event_asked(struct rb_self *me, const struct sigevent *event);
+// Descriptors send the signal from now on: what is sent by one of them, whichever, is before its handler.
+// And: something is. The second inside the guard.
+extern RB_HIDDEN uint64_t rb_signals_of_fds;
+RB_HIDDEN void rb_signal_by_fds(int number);
+RB_HIDDEN void rb_event_by_fds(const struct sigevent *event);        // NULL: none
+RB_HIDDEN void rb_signals_release(struct rb_self *me, uint64_t set); // a bit for each, from signal 1
 // The program has asked for a handler; inside the guard or not.
 RB_HIDDEN void rb_signal_told(int number, const struct sigaction *action);
+// What sigaction does, for all that ask for a handler.
+RB_HIDDEN int rb_signal_action(int number, const struct sigaction *action, struct sigaction *old);
+// One has come inside the guard: it comes again when the guard is left.
+RB_HIDDEN void rb_signal_defer(struct rb_self *me, int number, siginfo_t *info, void *context);
 // Of what the kernel has, what the program asked for.
 RB_HIDDEN void rb_signal_asked(int number, struct sigaction *action);
 
@@ -37,12 +49,16 @@ RB_INLINE bool rb_signal_has_handler(const struct sigaction *a)
 extern RB_HIDDEN bool rb_trap_taken;
 // SIGTRAP comes to us from now on, whatever the program has done or will do about it. Inside the guard.
 RB_HIDDEN bool rb_trap_take(void);
-// One has come. True: dealt with; false: it is for the program's handler, and its mask is set.
+// One has come. True: dealt with. It may be a watchpoint's, inside the guard or not; if it is not, outside
+// the guard: false: it is for the program's handler, and its mask is set.
+RB_HIDDEN bool rb_trap_of_watchpoint(siginfo_t *info, void *context);
 RB_HIDDEN bool rb_trap_arrived(siginfo_t *info, void *context);
 // What the program asks of sigaction, once it is taken.
 RB_HIDDEN int rb_trap_action(const struct sigaction *action, struct sigaction *old);
 // What a new thread has of its creator's mask: does the program think that SIGTRAP is blocked in it?
 RB_HIDDEN bool rb_trap_hidden(void);
 RB_HIDDEN void rb_trap_hide(bool hidden);
+// What sigprocmask does.
+RB_HIDDEN int rb_signal_mask(int how, const sigset_t *set, sigset_t *old);
 
 #endif

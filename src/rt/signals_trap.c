@@ -54,9 +54,14 @@ static bool stray_trap(siginfo_t *info, ucontext_t *context)
     return true;
 }
 
+bool rb_trap_of_watchpoint(siginfo_t *info, void *context)
+{
+    return rb_trap_taken && rb_watchpoints_trap(info, context);
+}
+
 bool rb_trap_arrived(siginfo_t *info, void *context)
 {
-    return rb_trap_taken && (rb_watchpoints_trap(info, context) || stray_trap(info, context));
+    return rb_trap_taken && stray_trap(info, context);
 }
 
 // All signals wait while we look at a trap: a handler of the program's on top of ours would run with SIGTRAP
@@ -146,6 +151,11 @@ static int change_mask(int (*real)(int, const sigset_t *, sigset_t *), int how, 
     return r;
 }
 
+int rb_signal_mask(int how, const sigset_t *set, sigset_t *old)
+{
+    return change_mask(RB_REAL(sigprocmask), how, set, old);
+}
+
 RB_INTERCEPT(int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old))
 {
     return change_mask(RB_REAL(pthread_sigmask), how, set, old);
@@ -153,5 +163,5 @@ RB_INTERCEPT(int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old)
 
 RB_INTERCEPT(int, sigprocmask, (int how, const sigset_t *set, sigset_t *old))
 {
-    return change_mask(RB_REAL(sigprocmask), how, set, old);
+    return rb_signal_mask(how, set, old);
 }
