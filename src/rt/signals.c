@@ -12,7 +12,8 @@
 #include "rt/known.h"
 #include "rt/sync.h"
 
-#define SIGNALS 65
+#define SIGNALS   65
+#define LIBCS_OWN 32 // its functions never block it
 
 // What the program asked for, in one word, so that a handler sees the old or the new one whole: the function,
 // as given, and how it is to be called.
@@ -177,16 +178,19 @@ static struct broken_step break_step(struct rb_self *me, int number, const sigin
                                      ucontext_t *context)
 {
     const struct broken_step b = {me, me->step_at, me->step_on};
+    uint64_t mask;
 
     if (!is_of_step(me, number, info))
         return (struct broken_step){NULL, 0, NULL};
     if (b.on)
         rb_object_unlock(b.on);
     rb_step_begins(me, 0, NULL);
-    if (me->deferred) { // what waits goes on waiting, until the handler has returned or jumps
-        me->deferred = 0;
-        context->uc_sigmask = me->deferred_mask;
-    }
+    // What waits goes on waiting, until the handler has returned or jumps. It began to before the fault if
+    // the mask has a signal of libc's own in it; else on the way here, and the program's mask is as it was.
+    __builtin_memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+    if (me->deferred && mask & bit_of(LIBCS_OWN))
+        __builtin_memcpy(&context->uc_sigmask, &me->deferred_mask, sizeof(mask)); // the kernel's is no longer
+    me->deferred = 0;
     me->busy = 0;
     return b;
 }
@@ -194,8 +198,12 @@ static struct broken_step break_step(struct rb_self *me, int number, const sigin
 // What others have released to the object meanwhile, or the handler has learnt, is in nobody's books.
 static void resume_step(const struct broken_step *b)
 {
+    const uint64_t all = ~(uint64_t)0;
+
     if (!b->me)
         return;
+    // A signal that came between here and the return would wait for rb_leave with the handler's mask.
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
     b->me->busy = 1;
     __asm__ volatile("" ::: "memory");
     if (b->on)
