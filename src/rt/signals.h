@@ -1,11 +1,11 @@
 // Signal handlers of the program. Each is called through ours, which gives two things:
-//   order   what happened before sigaction, and before the signal was sent from this process (kill,
-//           pthread_kill, raise, sigqueue, timers), happens before the handler;
+//   order   what happened before sigaction, and before whatever in this process made the kernel send the
+//           signal (kill and its like, timers, descriptors, mprotect), happens before the handler;
 //   guard   a signal that arrives inside the runtime's guard is sent to the thread again with all signals
-//   blocked,
-//           so the kernel keeps it, with its siginfo, until rb_leave restores the mask: handlers never run on
-//           top of half-done work. Faults (SIGSEGV and its like, raised by the instruction itself) cannot
-//           wait and are passed through.
+//           blocked, so the kernel keeps it, with its siginfo, until rb_leave restores the mask: handlers
+//           never run on top of half-done work. Faults (SIGSEGV and its like, raised by the instruction
+//           itself) cannot wait and are passed through; one of an atomic operation that a hook performs ends
+//           the guard first.
 #ifndef RB_RT_SIGNALS_H
 #define RB_RT_SIGNALS_H
 
