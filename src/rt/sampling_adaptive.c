@@ -43,7 +43,7 @@
 #define BLOCK_TICKS     30u            // of a block of the heap that comes or goes
 #define FORGET_TICKS    100u           // of a line of memory whose history is forgotten
 #define BESIDE          2u             // one part in so many is lost beside: the program's caches
-#define AIM             0.8            // of the budget: the rest is for runs that end in debt
+#define AIM             0.7            // of the budget: the rest is for runs that end in debt
 #define UNSEEN          0.015          // of the program's time is lost to what nobody counts
 #define LEAST_AIM       0.4            // of the budget, however small it is
 #define BATCH           20000u         // ticks a thread spends before it tells

@@ -7,7 +7,7 @@
 #include "rt/init.h"
 #include "rt/record.h"
 
-#define SWITCH_NS   20000u // at most, of a thread that waits and is woken, because another was detained
+#define SWITCH_NS   50000u // at most, of a thread that waits and is woken, because another was detained
 #define BASE_NS     2e7    // of the program itself, at rest: enough to know how often its threads wait
 #define BASE_AGE_NS 5e9    // after so much it may have changed
 
