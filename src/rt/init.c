@@ -131,9 +131,9 @@ void rb_init(char *const *environment)
     rb_program_path(); // not to be had once the main thread has ended
     read_options(environ ? environ : environment);
     if (set_up()) {
-        rb_process.on = true;
-        rb_watch_fork();
+        rb_watch_fork(); // before it is on: registering is a step of the program's
         rb_watch_quick_exit();
+        rb_process.on = true;
         rb_fences_on = rb_process.take_all;
         if (rb_options.watch && !rb_process.by_cost && !rb_process.collides)
             rb_watchpoints_refused("only with sampler=adaptive");
