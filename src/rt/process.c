@@ -318,16 +318,23 @@ RB_INTERCEPT(int, dlclose, (void *handle))
 
 struct newest {
     struct rb_self *me;
-    unsigned long long added;
     unsigned count, old;
 };
+
+// The first can tell: instrumented files call when the program starts, each of them.
+static int read_added(struct dl_phdr_info *info, size_t size, void *added)
+{
+    (void)size;
+    *(unsigned long long *)added = info->dlpi_adds;
+    return 1;
+}
 
 static int count_module(struct dl_phdr_info *info, size_t size, void *of)
 {
     struct newest *n = of;
 
+    (void)info;
     (void)size;
-    n->added = info->dlpi_adds;
     n->count++;
     return 0;
 }
@@ -350,14 +357,16 @@ static int forget_newest(struct dl_phdr_info *info, size_t size, void *of)
 void rb_libraries_came(void)
 {
     static unsigned long long known;
-    struct newest n = {NULL, 0, 0, 0};
+    unsigned long long added = 0;
+    struct newest n = {NULL, 0, 0};
 
     if (!rb_process.on)
         return;
-    dl_iterate_phdr(count_module, &n);
-    const unsigned long long new = n.added - __atomic_exchange_n(&known, n.added, __ATOMIC_RELAXED);
+    dl_iterate_phdr(read_added, &added);
+    const unsigned long long new = added - __atomic_exchange_n(&known, added, __ATOMIC_RELAXED);
     if (new == 0 || (n.me = rb_enter()) == NULL)
         return;
+    dl_iterate_phdr(count_module, &n);
     n.old = new < n.count ? n.count - (unsigned)new : 0;
     dl_iterate_phdr(forget_newest, &n);
     rb_leave(n.me);

@@ -33,15 +33,21 @@ void rb_signal_came(struct rb_self *me, int number)
     rb_fd_acquire_others(me);
 }
 
-void rb_tell_children(struct rb_self *me)
+static void tell_children(struct rb_self *me)
 {
     rb_on_release(me, rb_signal_object(SIGCHLD));
     rb_fd_release_others(me);
 }
 
+void rb_signal_sent(struct rb_self *me, int number)
+{
+    rb_on_release(me, rb_signal_object(number));
+    tell_children(me);
+}
+
 void rb_before_child(void)
 {
-    RB_BESIDE(rb_fd_child(), rb_tell_children(me));
+    RB_BESIDE(rb_fd_child(), tell_children(me));
 }
 
 void rb_after_child(void)
@@ -54,16 +60,11 @@ void rb_after_child(void)
 static uint64_t timer_signals; // a bit for each, from signal 1 to the last, 64
 uint64_t rb_signals_of_fds;
 
-static uint64_t bit_of(int number)
-{
-    return number > 0 && number < SIGNALS ? UINT64_C(1) << (number - 1) : 0;
-}
-
 static uint64_t sent_by(const struct sigevent *event)
 {
     const bool sends = event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID;
 
-    return sends ? bit_of(event->sigev_signo) : 0;
+    return sends ? rb_signal_bit(event->sigev_signo) : 0;
 }
 
 void rb_signals_release(struct rb_self *me, uint64_t set)
@@ -79,7 +80,7 @@ void rb_event_asked(struct rb_self *me, const struct sigevent *event)
 
 void rb_signal_by_fds(int number)
 {
-    __atomic_fetch_or(&rb_signals_of_fds, bit_of(number), __ATOMIC_RELAXED);
+    __atomic_fetch_or(&rb_signals_of_fds, rb_signal_bit(number), __ATOMIC_RELAXED);
 }
 
 void rb_event_by_fds(const struct sigevent *event)
@@ -90,7 +91,7 @@ void rb_event_by_fds(const struct sigevent *event)
 
 void rb_timer_made(const struct sigevent *event)
 {
-    __atomic_fetch_or(&timer_signals, event ? sent_by(event) : bit_of(SIGALRM), __ATOMIC_RELAXED);
+    __atomic_fetch_or(&timer_signals, event ? sent_by(event) : rb_signal_bit(SIGALRM), __ATOMIC_RELAXED);
 }
 
 void rb_timer_set(struct rb_self *me, int which)
@@ -188,7 +189,7 @@ static struct broken_step break_step(struct rb_self *me, int number, const sigin
     // What waits goes on waiting, until the handler has returned or jumps. It began to before the fault if
     // the mask has a signal of libc's own in it; else on the way here, and the program's mask is as it was.
     __builtin_memcpy(&mask, &context->uc_sigmask, sizeof(mask));
-    if (me->deferred && mask & bit_of(LIBCS_OWN))
+    if (me->deferred && mask & rb_signal_bit(LIBCS_OWN))
         __builtin_memcpy(&context->uc_sigmask, &me->deferred_mask, sizeof(mask)); // the kernel's is no longer
     me->deferred = 0;
     me->busy = 0;

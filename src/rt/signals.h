@@ -11,18 +11,24 @@
 
 #include "rt/rt.h"
 
+// Its bit in a set of 64, from signal 1; 0: there is none of that number.
+RB_INLINE uint64_t rb_signal_bit(int number)
+{
+    return number > 0 && number < _NSIG ? UINT64_C(1) << (number - 1) : 0;
+}
+
 RB_HIDDEN uintptr_t rb_signal_object(int number); // an address of ours that stands for the signal
 RB_HIDDEN void rb_signal_came(struct rb_self *me, int number); // SIGCHLD: or a child's end was seen
 // A child is about to be made (outside the guard), or told something that may end it.
 RB_HIDDEN void rb_before_child(void);
-RB_HIDDEN void rb_after_child(void); // its end was seen; outside the guard
-RB_HIDDEN void rb_tell_children(struct rb_self *me);
+RB_HIDDEN void rb_after_child(void);                           // its end was seen; outside the guard
+RB_HIDDEN void rb_signal_sent(struct rb_self *me, int number); // to a process, ours or another
 RB_HIDDEN void rb_on_signal(int number, siginfo_t *info, void *context); // our handler of all of them
 // A timer of timer_create was made; one is about to be set, `which` of setitimer or -1: one of those. Inside
 // the guard.
 RB_HIDDEN void rb_timer_made(const struct sigevent *event);
 RB_HIDDEN void rb_timer_set(struct rb_self *me, int which);
-// What is asked for now will be told by the event, if that is a signal. Inside the guard.
+// The event is how the kernel says that what is asked for now is done; it may be a signal. Inside the guard.
 RB_HIDDEN void rb_event_asked(struct rb_self *me, const struct sigevent *event);
 // Descriptors send the signal from now on: what is sent by one of them, whichever, is before its handler.
 // And: something is. The second inside the guard.

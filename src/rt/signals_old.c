@@ -5,16 +5,11 @@
 
 static uint64_t interrupts; // a bit for each signal: siginterrupt has said that it does
 
-static uint64_t bit_of(int number)
-{
-    return number > 0 && number < _NSIG ? UINT64_C(1) << (number - 1) : 0;
-}
-
 static sighandler_t ask(int number, sighandler_t handler, int flags, bool blocks)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
 
-    if (handler == SIG_ERR || !bit_of(number)) {
+    if (handler == SIG_ERR || !rb_signal_bit(number)) {
         errno = EINVAL;
         return SIG_ERR;
     }
@@ -26,7 +21,7 @@ static sighandler_t ask(int number, sighandler_t handler, int flags, bool blocks
 
 static sighandler_t ask_as_bsd(int number, sighandler_t handler)
 {
-    const bool ends_calls = __atomic_load_n(&interrupts, __ATOMIC_RELAXED) & bit_of(number);
+    const bool ends_calls = __atomic_load_n(&interrupts, __ATOMIC_RELAXED) & rb_signal_bit(number);
 
     return ask(number, handler, ends_calls ? 0 : SA_RESTART, true);
 }
@@ -80,10 +75,10 @@ RB_INTERCEPT(int, siginterrupt, (int number, int ends_calls))
     if (rb_signal_action(number, NULL, &action))
         return -1;
     if (ends_calls) {
-        __atomic_fetch_or(&interrupts, bit_of(number), __ATOMIC_RELAXED);
+        __atomic_fetch_or(&interrupts, rb_signal_bit(number), __ATOMIC_RELAXED);
         action.sa_flags &= ~SA_RESTART;
     } else {
-        __atomic_fetch_and(&interrupts, ~bit_of(number), __ATOMIC_RELAXED);
+        __atomic_fetch_and(&interrupts, ~rb_signal_bit(number), __ATOMIC_RELAXED);
         action.sa_flags |= SA_RESTART;
     }
     return rb_signal_action(number, &action, NULL);
