@@ -230,7 +230,7 @@ class Bench:
         if variant.watch:
             command = [self.railbird, "watch", *variant.watch.split(), "--", *command]
         if variant.tool:
-            command = ["valgrind", f"--tool={variant.tool}", f"--log-file={work}/valgrind", *command]
+            command = ["valgrind", f"--tool={variant.tool}", "--fair-sched=yes", f"--log-file={work}/valgrind", *command]
         return [work, "env", f"RAILBIRD_OPTIONS={variant.options} exitcode=0 report=json:{work}/reports stats=json:{work}/stats",
                 f"TSAN_OPTIONS=exitcode=0 log_path={work}/tsan", *command, *load]
 
