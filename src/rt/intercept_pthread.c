@@ -61,6 +61,18 @@ static void read_attributes(struct rb_self *child, const pthread_attr_t *attr)
     pthread_attr_getstacksize(attr, &child->stack_bytes);
 }
 
+// What libc frees meanwhile is of stacks it keeps.
+static int really_create(struct rb_self *me, pthread_t *thread, const pthread_attr_t *attr,
+                         void *(*function)(void *), void *argument)
+{
+    if (me)
+        me->creating = true;
+    const int r = RB_REAL(pthread_create)(thread, attr, function, argument);
+    if (me)
+        me->creating = false;
+    return r;
+}
+
 // Creates a thread whose state is made here, so that it starts with what its creator knows.
 static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *), void *argument,
                   uintptr_t pc)
@@ -80,7 +92,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*functio
     if (!child) {
         if (s)
             rb_arena_free(&rb_process.arena, s, sizeof(*s));
-        return RB_REAL(pthread_create)(thread, attr, function, argument);
+        return really_create(me, thread, attr, function, argument);
     }
     // Until it has its state, a handler on the new thread would get one of its own, without what its creator
     // knows.
@@ -93,9 +105,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*functio
     sigfillset(&all);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s->mask, 8);
     const sigset_t mask = s->mask; // `s` is the thread's, once it runs
-    me->creating = true;
-    const int r = RB_REAL(pthread_create)(thread, attr, run_thread, s);
-    me->creating = false;
+    const int r = really_create(me, thread, attr, run_thread, s);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
     if ((me = rb_enter()) != NULL) {
         if (r) {

@@ -130,17 +130,18 @@ RB_SCANS_LIST(__isoc99_fwscanf, (FILE * f, const wchar_t *format, ...), f, __iso
               (f, format, list))
 RB_SCANS_LIST(__isoc99_wscanf, (const wchar_t *format, ...), stdin, __isoc99_vwscanf, (format, list))
 
-RB_INTERCEPT(int, vdprintf, (int fd, const char *format, va_list list))
-{
-    rb_fd_release(rb_fd_object(fd));
-    return RB_REAL(vdprintf)(fd, format, list);
-}
-
-RB_INTERCEPT(int, __vdprintf_chk, (int fd, int flag, const char *format, va_list list))
-{
-    rb_fd_release(rb_fd_object(fd));
-    return RB_REAL(__vdprintf_chk)(fd, flag, format, list);
-}
+#define RB_PRINTS_WITH_LIST(name, params, args) \
+    RB_INTERCEPT(int, name, params)             \
+    {                                           \
+        const uint32_t sink = rb_fd_object(fd); \
+        rb_fd_release(sink);                    \
+        const int r = RB_REAL(name) args;       \
+        rb_fd_had_room(sink);                   \
+        return r;                               \
+    }
+RB_PRINTS_WITH_LIST(vdprintf, (int fd, const char *format, va_list list), (fd, format, list))
+RB_PRINTS_WITH_LIST(__vdprintf_chk, (int fd, int flag, const char *format, va_list list),
+                    (fd, flag, format, list))
 
 RB_INTERCEPT(void, perror, (const char *s))
 {

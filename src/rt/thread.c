@@ -13,6 +13,7 @@
 #include "rt/footprint.h"
 #include "rt/history.h"
 #include "rt/record.h"
+#include "rt/signals.h"
 #include "rt/sync.h"
 #include "rt/tool.h"
 
@@ -359,6 +360,7 @@ void rb_thread_end(struct rb_self *me)
     rb_fences_free(me, me);
     // A later thread may get a part of this stack, and know only of its own.
     rb_history_forget(me, me->walk.stack_lo, me->walk.stack_hi - me->walk.stack_lo);
+    rb_signal_stack_end(me);
     rb_sync_release_store(me, &me->ended);
     rb_record_sync(me, RB_MARK, me->id);
     rb_sampling_end(me);

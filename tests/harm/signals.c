@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
 #include <time.h>
@@ -214,12 +215,77 @@ static void see_thread_masks(void)
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
+static void see_stack(const char *what, const char *mine)
+{
+    stack_t now;
+
+    SEE(what, "%d", sigaltstack(NULL, &now));
+    SEE(what, "flags %x size %zu mine %d", (unsigned)now.ss_flags, now.ss_size, now.ss_sp == mine);
+}
+
+static char *small_stack;
+static unsigned deep;
+static stack_t on_it;
+static int refused;
+
+static void on_small_stack(int number) // no room to print
+{
+    stack_t none = {.ss_flags = SS_DISABLE};
+
+    deep += (unsigned)number;
+    sigaltstack(NULL, &on_it);
+    refused = sigaltstack(&none, NULL) ? errno : 0;
+}
+
+// The smallest the kernel takes, with nothing below it that could be written to.
+static void *see_small_stack(void *unused)
+{
+    enum { PAGE = 4096, SMALL = 2048 };
+    struct sigaction a = {.sa_handler = on_small_stack, .sa_flags = SA_ONSTACK}, before;
+    char *pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t s = {.ss_sp = pages + PAGE, .ss_size = SMALL}, old;
+
+    if (pages == MAP_FAILED || mprotect(pages, PAGE, PROT_NONE))
+        abort();
+    small_stack = pages + PAGE;
+    see_stack("small stack, before", small_stack);
+    SEE("small stack", "%d", sigaltstack(&s, &old) ? errno : 0);
+    see_stack("small stack", small_stack);
+    sigaction(SIGUSR1, &a, &before);
+    for (int i = 0; i < 3; i++)
+        raise(SIGUSR1);
+    sigaction(SIGUSR1, &before, NULL);
+    SEE("handled", "%u, flags %x size %zu mine %d, another %d", deep, (unsigned)on_it.ss_flags, on_it.ss_size,
+        on_it.ss_sp == small_stack, refused);
+    s.ss_size = 1024;
+    SEE("too small", "%d", sigaltstack(&s, NULL) ? errno : 0);
+    s.ss_flags = SS_DISABLE;
+    SEE("small stack, no more", "%d", sigaltstack(&s, &old) ? errno : 0);
+    SEE("small stack, was", "flags %x size %zu mine %d", (unsigned)old.ss_flags, old.ss_size,
+        old.ss_sp == small_stack);
+    see_stack("small stack, after", NULL);
+    munmap(pages, 3 * PAGE);
+    return unused;
+}
+
+static void see_small_stacks(void)
+{
+    pthread_t thread;
+
+    see_small_stack(NULL);
+    for (int i = 0; i < 3; i++) {
+        pthread_create(&thread, NULL, see_small_stack, NULL);
+        pthread_join(thread, NULL);
+    }
+}
+
 void see_signals(void)
 {
     SEE("blocked at the start", "%lx", blocked());
     see_actions();
     see_pending();
     see_thread_masks();
+    see_small_stacks();
 }
 
 // ---- EINTR -----------------------------------------------------------------------------------------------
