@@ -4,7 +4,7 @@
 #   make demo       a first look                make install    PREFIX=/usr/local
 #   make test       all tests, a few minutes    make test-long  fuzzing and the long tier
 # The plugin for gcc (docs/bodies.md) needs the headers of the gcc that is there.
-PACKAGES = build-essential cmake pkg-config python3 clang libomp-dev libjansson-dev libdw-dev libzydis-dev libz3-dev libcmocka-dev
+PACKAGES = build-essential cmake pkg-config python3 clang lld libomp-dev libjansson-dev libdw-dev libzydis-dev libz3-dev libcmocka-dev
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 BUILD ?= build
@@ -63,7 +63,7 @@ test-long: test
 	done
 	@RB_TEST_TRACES=50000 $(BUILD)/bin/test_equivalence
 	@for t in shb wcp syncp inject; do RB_TEST_TRACES=100000 $(BUILD)/bin/test_$$t && RB_TEST_TRACES=100000 build-clang/bin/test_$$t || exit 1; done
-	@$(call need,clang-19)
+	@$(call need,clang-19 libclang-rt-19-dev)
 	@RAILBIRD=$(BUILD)/bin/railbird tests/cli/test_programs.sh -c gcc -c clang -c clang-19 -n 20
 	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/toggle.sh 600 64
 	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/run.sh 120 64

@@ -108,8 +108,8 @@ void check_clang(struct finding *f)
 void check_runtime(struct finding *f)
 {
     static const char *const names[] = {
-        RB_RT_ARCHIVE,        RB_RT_SYMBOLS, RB_RT_SHARED, RB_RT_SPECS, RB_RT_SHIMS "/libtsan.so.2",
-        RB_RT_ARCHIVE_STATIC, RB_RT_WRAP,
+        RB_RT_ARCHIVE,  RB_RT_SYMBOLS,        RB_RT_SHARED, RB_RT_SPECS, RB_RT_SHIMS "/libtsan.so.2",
+        RB_RT_WRAP_CXX, RB_RT_ARCHIVE_STATIC, RB_RT_WRAP,
     };
     const size_t needed = RB_LENGTH(names) - 2; // the last two are for -static alone
 

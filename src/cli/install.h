@@ -19,6 +19,7 @@ bool cli_need_file(const char *command, const char *path);
 #define RB_RT_ARCHIVE        "librailbird_rt.a"
 #define RB_RT_ARCHIVE_STATIC "librailbird_rt_static.a" // for -static
 #define RB_RT_WRAP           "railbird_rt.wrap"        // the linker's options that go with it
+#define RB_RT_WRAP_CXX       "railbird_rt.cxx"         // where only libstdc++ is static
 #define RB_RT_SYMBOLS        "railbird_rt.syms"        // what an executable shows of the runtime
 #define RB_RT_SHARED         "librailbird_rt.so"
 #define RB_RT_SPECS          "railbird/gcc.specs"

@@ -634,11 +634,15 @@ static unsigned make_two(function *fun)
     return TODO_update_ssa | TODO_cleanup_cfg;
 }
 
-static const pass_data bodies_data = {
+// Names of their own: gcc puts a pass behind all of a name.
+static const pass_data two_bodies = {
     GIMPLE_PASS, "railbird", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
+static const pass_data one_body = {
+    GIMPLE_PASS, "railbird0", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
 
 struct bodies_pass : gimple_opt_pass {
-    explicit bodies_pass(gcc::context *c, bool two) : gimple_opt_pass(bodies_data, c), two_(two)
+    explicit bodies_pass(gcc::context *c, bool two)
+        : gimple_opt_pass(two ? two_bodies : one_body, c), two_(two)
     {
     }
     bool gate(function *) override
@@ -653,6 +657,38 @@ struct bodies_pass : gimple_opt_pass {
         return 0;
     }
     bool two_;
+};
+
+// ---- what does not change in a loop ---------------------------------------------------------------------
+// gcc reads a variable before a loop even where the loop would come to it only under a condition, be it that
+// the loop does not change it, or that it is kept in a register meanwhile. That is harmless until a hook is
+// put on the read: then a thread that never touched the variable passes for a reader of it. So gcc may do it
+// once the hooks are there, which keep it from it, and for the body without them.
+
+static int was_to_move;
+
+static const pass_data before_hooks = {
+    GIMPLE_PASS, "railbird_before", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
+static const pass_data after_hooks = {
+    GIMPLE_PASS, "railbird_after", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
+
+struct invariants_pass : gimple_opt_pass {
+    explicit invariants_pass(gcc::context *c, bool before)
+        : gimple_opt_pass(before ? before_hooks : after_hooks, c), before_(before)
+    {
+    }
+    bool gate(function *) override
+    {
+        return gate_hook != NULL_TREE;
+    }
+    unsigned execute(function *) override
+    {
+        if (before_)
+            was_to_move = flag_tree_loop_im;
+        flag_tree_loop_im = before_ ? 0 : was_to_move;
+        return 0;
+    }
+    bool before_;
 };
 
 // ---- gcc asks -------------------------------------------------------------------------------------------
@@ -671,8 +707,14 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
     targetm.function_ok_for_sibcall = sibcall_ok_without_hooks;
     register_pass_info after = {new bodies_pass(g, true), "tsan", 1, PASS_POS_INSERT_AFTER};
     register_pass_info after0 = {new bodies_pass(g, false), "tsan0", 1, PASS_POS_INSERT_AFTER};
+    register_pass_info without = {new invariants_pass(g, true), "laddress", 1, PASS_POS_INSERT_BEFORE};
+    register_pass_info with = {new invariants_pass(g, false), "railbird", 1, PASS_POS_INSERT_AFTER};
+    register_pass_info again = {make_pass_lim(g), "railbird", 1, PASS_POS_INSERT_AFTER};
     register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &after);
     register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &after0);
+    register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &without);
+    register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &again);
+    register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &with); // comes before `again`
     register_callback(info->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *>(roots));
     register_callback(info->base_name, PLUGIN_ALL_PASSES_START, begin_unit, NULL);
     return 0;

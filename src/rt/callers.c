@@ -8,6 +8,65 @@
 #include "rt/intercept.h"
 #include "rt/unwind.h"
 
+struct symbols {
+    const ElfW(Sym) * first;
+    const char *names;
+    size_t name_bytes;
+    const uint32_t *gnu_hash, *hash;
+};
+
+static void find_symbols(const ElfW(Dyn) * d, struct symbols *s)
+{
+    *s = (struct symbols){0};
+    for (; d && d->d_tag != DT_NULL; d++) {
+        const void *at = (const void *)d->d_un.d_ptr;
+        if (d->d_tag == DT_SYMTAB)
+            s->first = at;
+        else if (d->d_tag == DT_STRTAB)
+            s->names = at;
+        else if (d->d_tag == DT_STRSZ)
+            s->name_bytes = d->d_un.d_val;
+        else if (d->d_tag == DT_GNU_HASH)
+            s->gnu_hash = at;
+        else if (d->d_tag == DT_HASH)
+            s->hash = at;
+    }
+}
+
+// Undefined symbols come before those that the GNU hash table knows; without one, the old table has the
+// number. An empty GNU table says nothing, but then names follow in its linkers' layout.
+static size_t count_symbols(const struct symbols *s)
+{
+    if (s->hash)
+        return s->hash[1];
+    if (s->gnu_hash && s->gnu_hash[1] > 1)
+        return s->gnu_hash[1];
+    if ((const char *)s->first < s->names)
+        return (size_t)(s->names - (const char *)s->first) / sizeof(*s->first);
+    return 0;
+}
+
+static bool same(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+bool rb_asks_for_hooks(const ElfW(Dyn) * dynamic, uintptr_t base)
+{
+    struct symbols s;
+
+    find_symbols(dynamic, &s);
+    if (!s.first || !s.names || (uintptr_t)s.first < base)
+        return false;
+    for (size_t n = count_symbols(&s), i = 1; i < n; i++)
+        if (s.first[i].st_shndx == SHN_UNDEF && s.first[i].st_name < s.name_bytes &&
+            same(s.names + s.first[i].st_name, "__tsan_init"))
+            return true;
+    return false;
+}
+
 #if defined(RB_STATIC)
 // libc is in the same file as the program and calls its own memcpy by the same name, under locks that nobody
 // sees: no telling who calls.
@@ -32,65 +91,6 @@ bool rb_frees(uintptr_t pc)
 #define PLACES 64u
 static uint64_t known[PLACES];
 
-struct symbols {
-    const ElfW(Sym) * first;
-    const char *names;
-    size_t name_bytes;
-    const uint32_t *gnu_hash, *hash;
-};
-
-static void find_symbols(const struct link_map *map, struct symbols *s)
-{
-    *s = (struct symbols){0};
-    for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
-        const void *at = (const void *)d->d_un.d_ptr;
-        if (d->d_tag == DT_SYMTAB)
-            s->first = at;
-        else if (d->d_tag == DT_STRTAB)
-            s->names = at;
-        else if (d->d_tag == DT_STRSZ)
-            s->name_bytes = d->d_un.d_val;
-        else if (d->d_tag == DT_GNU_HASH)
-            s->gnu_hash = at;
-        else if (d->d_tag == DT_HASH)
-            s->hash = at;
-    }
-}
-
-// Undefined symbols come before those that the GNU hash table knows; without one, the old table has the
-// number. An empty GNU table says nothing, but then names follow in every linker's layout.
-static size_t count_symbols(const struct symbols *s)
-{
-    if (s->hash)
-        return s->hash[1];
-    if (s->gnu_hash && s->gnu_hash[1] > 1)
-        return s->gnu_hash[1];
-    if ((const char *)s->first < s->names)
-        return (size_t)(s->names - (const char *)s->first) / sizeof(*s->first);
-    return 0;
-}
-
-static bool same(const char *a, const char *b)
-{
-    while (*a && *a == *b)
-        a++, b++;
-    return *a == *b;
-}
-
-static bool asks_for_hooks(const struct link_map *map)
-{
-    struct symbols s;
-
-    find_symbols(map, &s);
-    if (!s.first || !s.names || (uintptr_t)s.first < map->l_addr)
-        return false;
-    for (size_t n = count_symbols(&s), i = 1; i < n; i++)
-        if (s.first[i].st_shndx == SHN_UNDEF && s.first[i].st_name < s.name_bytes &&
-            same(s.names + s.first[i].st_name, "__tsan_init"))
-            return true;
-    return false;
-}
-
 // The runtime's own file is the program, which is instrumented, or a library of ours, which is not.
 static bool is_instrumented(const struct dl_find_object *file)
 {
@@ -98,7 +98,7 @@ static bool is_instrumented(const struct dl_find_object *file)
 
     if (own >= (uintptr_t)file->dlfo_map_start && own < (uintptr_t)file->dlfo_map_end)
         return !file->dlfo_link_map->l_name[0];
-    return asks_for_hooks(file->dlfo_link_map);
+    return rb_asks_for_hooks(file->dlfo_link_map->l_ld, file->dlfo_link_map->l_addr);
 }
 
 static bool is_known_as_instrumented(uintptr_t pc)

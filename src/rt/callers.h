@@ -10,10 +10,13 @@
 #ifndef RB_RT_CALLERS_H
 #define RB_RT_CALLERS_H
 
+#include <link.h>
 #include <sys/uio.h>
 
 #include "rt/access.h"
 
+// Does the file with this dynamic section, mapped at base, ask for the hooks? Then it is instrumented.
+RB_HIDDEN bool rb_asks_for_hooks(const ElfW(Dyn) * dynamic, uintptr_t base);
 // Is a call of free there a write?
 RB_HIDDEN bool rb_frees(uintptr_t pc);
 // May an access of the code at pc be looked at now? Asked for sampled ones only.

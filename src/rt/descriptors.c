@@ -195,9 +195,13 @@ static void release(struct rb_self *me, uint32_t object)
     }
 }
 
-static bool is_in_files(uint32_t object)
+// What is done to files is told to who watches them.
+static void release_watched(struct rb_self *me, uint32_t object)
 {
-    return object >= RB_FD_FIRST_INODE || object == RB_FD_NAMES;
+    const bool in_files = object >= RB_FD_FIRST_INODE || object == RB_FD_NAMES;
+
+    if (RB_UNLIKELY(__atomic_load_n(&watched_used, __ATOMIC_RELAXED)) && in_files)
+        release(me, RB_FD_WATCHED);
 }
 
 // Those that tell of what descriptors have (fcntl, mq_notify).
@@ -216,8 +220,7 @@ void rb_fd_release_now(uint32_t object)
 
     if (me) {
         release(me, object);
-        if (RB_UNLIKELY(__atomic_load_n(&watched_used, __ATOMIC_RELAXED)) && is_in_files(object))
-            release(me, RB_FD_WATCHED);
+        release_watched(me, object);
         release_signals(me);
         rb_leave(me);
     }
@@ -232,11 +235,45 @@ void rb_fd_release_end(uint32_t object)
     if (me) {
         rb_on_release(me, end_of(object));
         release(me, __atomic_load_n(&linked[object], __ATOMIC_RELAXED));
+        release_watched(me, object);
         rb_on_release(me, rb_signal_object(SIGPIPE)); // of who still writes
         release_signals(me);
         rb_leave(me);
     }
     errno = saved;
+}
+
+static uint64_t by_fds; // a bit for each signal that some signalfd tells of, from signal 1
+
+void rb_fd_tells_of(const sigset_t *set)
+{
+    uint64_t bits;
+
+    __builtin_memcpy(&bits, set, sizeof(bits));
+    __atomic_fetch_or(&by_fds, bits, __ATOMIC_RELAXED);
+}
+
+// Which of them is not told.
+static void signals_came(struct rb_self *me)
+{
+    const uint64_t set = __atomic_load_n(&by_fds, __ATOMIC_RELAXED);
+
+    for (int number = 1; number <= 64; number++)
+        if (set >> (number - 1) & 1)
+            rb_signal_came(me, number);
+}
+
+// Is it a signalfd, or does it tell of one?
+static bool has_signals(uint32_t object)
+{
+    uint32_t of = RB_FD_SIGNALS;
+
+    for (unsigned i = 0; i < LINKS && of != RB_FD_NONE; i++) {
+        if (of == object || of == RB_FD_EVERYBODY)
+            return true;
+        of = __atomic_load_n(&linked[of], __ATOMIC_RELAXED);
+    }
+    return of != RB_FD_NONE;
 }
 
 void rb_fd_acquire_now(uint32_t object, bool end)
@@ -248,6 +285,8 @@ void rb_fd_acquire_now(uint32_t object, bool end)
         rb_on_acquire(me, address_of(object));
         if (end)
             rb_on_acquire(me, end_of(object));
+        if (RB_UNLIKELY(has_signals(object)))
+            signals_came(me);
         rb_fd_acquire_others(me);
         rb_leave(me);
     }

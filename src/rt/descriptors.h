@@ -25,6 +25,8 @@
 #ifndef RB_RT_DESCRIPTORS_H
 #define RB_RT_DESCRIPTORS_H
 
+#include <signal.h>
+
 #include "rt/rt.h"
 
 enum {
@@ -110,6 +112,7 @@ RB_HIDDEN void rb_fd_release_all(void); // every descriptor in use
 // What is released to the first reaches who acquires the second, too, from now on: epoll, splice.
 RB_HIDDEN void rb_fd_link(uint32_t from, uint32_t to);
 RB_HIDDEN void rb_fd_read_signals(const void *buffer, size_t bytes); // from a signalfd
+RB_HIDDEN void rb_fd_tells_of(const sigset_t *set);                  // a signalfd, made or changed
 
 // The word that stands for a descriptor, and its size for a use (0: not to be looked at) and for closing it.
 RB_HIDDEN const void *rb_fd_word(int fd);

@@ -466,77 +466,6 @@ RB_SELECTS(pselect,
            (int n, fd_set *in, fd_set *out, fd_set *odd, const struct timespec *t, const sigset_t *set),
            (n, in, out, odd, t, set))
 
-// ---- System V ------------------------------------------------------------------------------------------
-
-#define IPC (RB_LIKELY(rb_process.on) ? RB_FD_IPC : RB_FD_NONE)
-
-RB_INTERCEPT(int, msgsnd, (int queue, const void *from, size_t n, int flags))
-{
-    READ(from, sizeof(long) + n);
-    rb_fd_release(IPC);
-    const int r = RB_REAL(msgsnd)(queue, from, n, flags);
-    rb_fd_acquire(IPC); // of who made room
-    return r;
-}
-
-RB_INTERCEPT(ssize_t, msgrcv, (int queue, void *to, size_t n, long type, int flags))
-{
-    rb_fd_release(IPC);
-    const ssize_t r = RB_REAL(msgrcv)(queue, to, n, type, flags);
-    if (r >= 0) {
-        rb_fd_acquire(IPC);
-        WRITE(to, sizeof(long) + (size_t)r);
-    }
-    return r;
-}
-
-static bool gives(const struct sembuf *op, size_t n)
-{
-    for (size_t i = 0; op && i < n && i < MOST_PIECES; i++)
-        if (op[i].sem_op != 0) // others may wait for 0
-            return true;
-    return false;
-}
-
-RB_INTERCEPT(int, semop, (int set, struct sembuf *op, size_t n))
-{
-    if (gives(op, n))
-        rb_fd_release(IPC);
-    const int r = RB_REAL(semop)(set, op, n);
-    rb_fd_acquire(IPC); // also when it was removed meanwhile
-    return r;
-}
-
-RB_INTERCEPT(int, semtimedop, (int set, struct sembuf *op, size_t n, const struct timespec *t))
-{
-    if (gives(op, n))
-        rb_fd_release(IPC);
-    const int r = RB_REAL(semtimedop)(set, op, n, t);
-    rb_fd_acquire(IPC);
-    return r;
-}
-
-RB_INTERCEPT(int, semctl, (int set, int number, int what, ...))
-{
-    va_list list;
-
-    va_start(list, what);
-    void *argument = va_arg(list, void *);
-    va_end(list);
-    rb_fd_release(IPC);
-    const int r = RB_REAL(semctl)(set, number, what, argument);
-    rb_fd_acquire(IPC);
-    return r;
-}
-
-RB_INTERCEPT(int, msgctl, (int queue, int what, struct msqid_ds *data))
-{
-    rb_fd_release(IPC);
-    const int r = RB_REAL(msgctl)(queue, what, data);
-    rb_fd_acquire(IPC);
-    return r;
-}
-
 // ---- coming and going ----------------------------------------------------------------------------------
 
 RB_INTERCEPT(int, pipe, (int pair[2]))
@@ -655,21 +584,38 @@ RB_INTERCEPT(int, ioctl, (int fd, unsigned long what, ...))
     return r;
 }
 
-#define RB_LISTS_WORK(name, type)                                                                     \
-    RB_INTERCEPT(int, name, (int mode, struct type *const list[], int count, struct sigevent *event)) \
-    {                                                                                                 \
-        for (int i = 0; i < count; i++)                                                               \
-            if (list[i]) {                                                                            \
-                if (list[i]->aio_lio_opcode == LIO_WRITE)                                             \
-                    rb_fd_release(rb_fd_object(list[i]->aio_fildes));                                 \
-                FINISHES(&list[i]->aio_sigevent);                                                     \
-            }                                                                                         \
-        if (event)                                                                                    \
-            FINISHES(event);                                                                          \
-        return RB_REAL(name)(mode, list, count, event);                                               \
+// Work that others do meanwhile. Who sees that it is done has what came in by it.
+#define RB_WORKS(of, six_four)                                                           \
+    RB_INTERCEPT(int, lio_listio##six_four,                                              \
+                 (int mode, struct of *const list[], int count, struct sigevent *event)) \
+    {                                                                                    \
+        for (int i = 0; i < count; i++)                                                  \
+            if (list[i]) {                                                               \
+                if (list[i]->aio_lio_opcode == LIO_WRITE)                                \
+                    rb_fd_release(rb_fd_object(list[i]->aio_fildes));                    \
+                FINISHES(&list[i]->aio_sigevent);                                        \
+            }                                                                            \
+        if (event)                                                                       \
+            FINISHES(event);                                                             \
+        const int r = RB_REAL(lio_listio##six_four)(mode, list, count, event);           \
+        for (int i = 0; i < count && mode == LIO_WAIT; i++)                              \
+            if (list[i])                                                                 \
+                rb_fd_acquire_end(rb_fd_object(list[i]->aio_fildes));                    \
+        return r;                                                                        \
+    }                                                                                    \
+    RB_INTERCEPT(int, aio_suspend##six_four,                                             \
+                 (const struct of *const list[], int count, const struct timespec *t))   \
+    {                                                                                    \
+        const int r = RB_REAL(aio_suspend##six_four)(list, count, t);                    \
+        const int saved = errno;                                                         \
+        for (int i = 0; i < count && r == 0; i++)                                        \
+            if (list[i] && RB_REAL(aio_error##six_four)(list[i]) != EINPROGRESS)         \
+                rb_fd_acquire_end(rb_fd_object(list[i]->aio_fildes));                    \
+        errno = saved;                                                                   \
+        return r;                                                                        \
     }
-RB_LISTS_WORK(lio_listio, aiocb)
-RB_LISTS_WORK(lio_listio64, aiocb64)
+RB_WORKS(aiocb, )
+RB_WORKS(aiocb64, 64)
 
 RB_INTERCEPT(int, flock, (int fd, int what))
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+#include "rt/callers.h"
 #include "rt/descriptors.h"
 #include "rt/heap.h"
 #include "rt/history.h"
@@ -17,39 +18,22 @@
 
 // ---- start and end -------------------------------------------------------------------------------------
 
-// Does the module ask for the hooks? Then it is instrumented, and we start before it does.
-static int asks_for_hooks(struct dl_phdr_info *info, size_t size, void *found)
+// If a module asks for the hooks, it is instrumented, and we start before it does.
+static int look_for_hooks(struct dl_phdr_info *info, size_t size, void *found)
 {
-    const ElfW(Dyn) *dynamic = NULL;
-    const ElfW(Sym) *symbols = NULL;
-    const char *names = NULL;
-
     (void)size;
     for (unsigned i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
-        if (dynamic->d_tag == DT_SYMTAB)
-            symbols = (const void *)dynamic->d_un.d_ptr;
-        if (dynamic->d_tag == DT_STRTAB)
-            names = (const char *)dynamic->d_un.d_ptr;
-    }
-    // The string table follows the symbol table in every linker's layout: undefined symbols come first.
-    if (!symbols || !names || (const char *)symbols >= names || (uintptr_t)symbols < info->dlpi_addr)
-        return 0;
-    for (const ElfW(Sym) *s = symbols; (const char *)(s + 1) <= names; s++)
-        if (s->st_shndx == SHN_UNDEF && !__builtin_strcmp(names + s->st_name, "__tsan_init")) {
-            *(bool *)found = true;
-            return 1;
-        }
-    return 0;
+            *(bool *)found |= rb_asks_for_hooks((const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+                                                info->dlpi_addr);
+    return *(bool *)found;
 }
 
 static __attribute__((constructor(101))) void on_load(void)
 {
     bool found = false;
 
-    dl_iterate_phdr(asks_for_hooks, &found);
+    dl_iterate_phdr(look_for_hooks, &found);
     if (found)
         rb_init(NULL);
 }

@@ -1,17 +1,18 @@
 #!/bin/sh
 # symbols.sh export|wrap|own OUT FILE...: lists for the linker, from the names that archives or objects define.
 #   export  a dynamic list: what a program has to export for its plugins
-#   wrap    --wrap options, a line each: what a static program's calls are led to
+#   wrap    --wrap options, a line each: what a program's calls are led to, if all of it is static, or libstdc++ alone
 #   own     --wrap options for the runtime's objects: what its own calls are led to (own.c); fails if one of them
 #           calls a function that another intercepts, and own.c does not have it
 set -eu
 kind=$1 out=$2
 shift 2
 names=$(nm --defined-only -g "$@" | awk 'NF == 3 { print $3 }' | sort -u)
-wrapped() { echo "$names" | sed -n 's/^__wrap_//p'; }
+# Those that are hidden are the runtime's own.
+wrapped() { readelf -sW "$@" | awk '$6 == "DEFAULT" && $7 != "UND" && sub(/^__wrap_/, "", $8) { print $8 }' | sort -u; }
 case $kind in
 export) { echo '{'; echo "$names" | sed 's/.*/  &;/'; echo '};'; } >"$out" ;;
-wrap) wrapped | sed 's/^/--wrap=/' >"$out" ;;
+wrap) wrapped "$@" | sed 's/^/--wrap=/' >"$out" ;;
 own)
   # Its own are hidden; others with such names are for the program's linker (intercept.h).
   readelf -sW "$@" | awk '$6 == "HIDDEN" && sub(/^__wrap_/, "", $8) { print $8 }' | sort -u >"$out"

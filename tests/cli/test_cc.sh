@@ -26,11 +26,12 @@ cp tools/show tools/real-clang
 ln -s real-clang tools/quiet # a link's name says nothing, what it leads to does
 export PATH=$work/tools:$PATH
 
-gcc_compile='-fsanitize=thread -fno-optimize-sibling-calls -fno-omit-frame-pointer -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove'
+gcc_compile='-fsanitize=thread -fno-optimize-sibling-calls -fno-omit-frame-pointer -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove -fno-tree-loop-im'
+clang_asleep='-fno-optimize-sibling-calls -fno-omit-frame-pointer -mllvm -disable-licm-promotion'
 runtime="-Xlinker --whole-archive -Xlinker $lib/librailbird_rt.a -Xlinker --no-whole-archive -Xlinker --dynamic-list=$lib/railbird_rt.syms -lpthread -ldl"
 runtime_static="-Xlinker --whole-archive -Xlinker $lib/librailbird_rt_static.a -Xlinker --no-whole-archive -Xlinker --eh-frame-hdr -Wl,@$lib/railbird_rt.wrap -lpthread -ldl"
 specs="-specs=$lib/railbird/gcc.specs"
-clang_both='-fsanitize=thread -fno-sanitize-link-runtime -fno-optimize-sibling-calls -fno-omit-frame-pointer'
+clang_both="-fsanitize=thread -fno-sanitize-link-runtime $clang_asleep"
 
 # shows WANTED ARGUMENTS...: the words the compiler gets behind its own name
 shows() {
@@ -95,17 +96,17 @@ shows "$specs a.o -shared -z now -Xlinker -z -Xlinker now -o defs" a.o -shared -
 
 # clang: no specs; one command that does both leaves TSan's runtime out in another way
 export RAILBIRD_CC=fake-clang RAILBIRD_CXX=fake-clang++
-shows "-fsanitize=thread -fno-optimize-sibling-calls -fno-omit-frame-pointer -c a.c" -c a.c
+shows "-fsanitize=thread $clang_asleep -c a.c" -c a.c
 shows "$clang_both $runtime a.c -o a" a.c -o a
 shows "$runtime a.o -o a" a.o -fsanitize=thread -shared-libsan -o a
 shows "$clang_both a.c -shared" a.c -shared -Wl,-z,defs
-shows "-Xclang -fsanitize=thread -fno-optimize-sibling-calls -fno-omit-frame-pointer $runtime a.c -fsanitize=undefined" a.c -fsanitize=undefined
+shows "-Xclang -fsanitize=thread $clang_asleep $runtime a.c -fsanitize=undefined" a.c -fsanitize=undefined
 shows "$runtime a.o -fsanitize=undefined -shared-libsan" a.o -fsanitize=undefined,thread -shared-libsan
 shows "$clang_both $runtime_static a.c -static" a.c -static
 
 # --- which compiler: by name, by what a link leads to, by asking
-RAILBIRD_CC=quiet shows "-fsanitize=thread -fno-optimize-sibling-calls -fno-omit-frame-pointer -c a.c" -c a.c
-RAILBIRD_CC=mystery FAMILY='Strange clang version 20' shows "-fsanitize=thread -fno-optimize-sibling-calls -fno-omit-frame-pointer -c a.c" -c a.c
+RAILBIRD_CC=quiet shows "-fsanitize=thread $clang_asleep -c a.c" -c a.c
+RAILBIRD_CC=mystery FAMILY='Strange clang version 20' shows "-fsanitize=thread $clang_asleep -c a.c" -c a.c
 RAILBIRD_CC=mystery FAMILY='mystery (Free Software Foundation)' shows "$gcc_compile -c a.c" -c a.c
 RAILBIRD_CC='show  "two words" fake-gcc -m64' shows "two words fake-gcc -m64 $gcc_compile -c a.c" -c a.c
 RAILBIRD_CC=' ' run 0 --version # blank is the default
@@ -239,4 +240,34 @@ for pair in gcc:g++ clang:clang++ clang-14:clang++-14 clang-19:clang++-19; do
   fi
 done
 [ "$tested" -gt 0 ] || fail "no compiler to test with"
+
+# --- linkers lay symbol tables out differently, and the runtime reads them before main
+echo 'int twice(int x) { return 2 * x; }' >twice.c
+cat >linked.c <<'END'
+#include <pthread.h>
+int twice(int x);
+int shared;
+static void *add(void *unused) { shared++; return unused; }
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, add, NULL);
+    shared++;
+    pthread_join(thread, NULL);
+    return twice(0);
+}
+END
+for linker in bfd gold lld; do
+  command -v "ld.$linker" >/dev/null || continue
+  for hash in gnu sysv both; do
+    for with in gcc "$RAILBIRD cc"; do
+      $with -g -fPIC -shared -fuse-ld=$linker -Wl,--hash-style=$hash twice.c -o libtwice.so
+      "$RAILBIRD" cc -g -fuse-ld=$linker -Wl,--hash-style=$hash linked.c -o linked -L. -ltwice -Wl,-rpath,"$work" -pthread
+      status=0
+      RAILBIRD_OPTIONS=sampler=all ./linked >/dev/null 2>linked.err || status=$?
+      expect "status with ld.$linker, $hash, library by ${with##*/}" $status 66
+      expect "reports with ld.$linker, $hash, library by ${with##*/}" "$(grep -c 'WARNING: Railbird' linked.err)" 1
+    done
+  done
+done
 finish "cc, with $tested compilers"

@@ -73,7 +73,7 @@ if command -v gcc >/dev/null && gcc -g -fsanitize=thread examples/make/counter.c
   races ./swapped counter.c
 fi
 export PKG_CONFIG_PATH=$work/$lib/pkgconfig
-flags=$(pkg-config --variable=instrument railbird)
+flags=$(pkg-config --variable=instrument_gcc railbird)
 gcc -g $flags $(pkg-config --cflags railbird) -c examples/make/counter.c -o counter.o
 gcc counter.o -o by_hand $(pkg-config --libs railbird)
 races ./by_hand counter.c
