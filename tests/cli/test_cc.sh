@@ -13,7 +13,7 @@ ln -s railbird prefix/bin/railbird-cc
 ln -s railbird prefix/bin/railbird-c++
 RAILBIRD=$work/prefix/bin/railbird
 lib=$work/prefix/lib
-touch "$lib"/librailbird_rt{,_static}.a "$lib"/railbird_rt.{syms,wrap} "$lib/railbird/gcc.specs"
+touch "$lib"/librailbird_rt{,_static}.a "$lib"/railbird_rt.{syms,wrap,cxx} "$lib/railbird/gcc.specs"
 cat >tools/show <<'SHOW'
 #!/bin/sh
 [ "$1" = --version ] && [ -n "$FAMILY" ] && { echo "$FAMILY"; exit 0; }
@@ -71,12 +71,7 @@ shows "$specs $runtime a.o -o a" a.o -fsanitize=thread -o a
 shows "$specs $runtime a.o -fsanitize=undefined,bounds -o a" a.o -fsanitize=undefined,thread,bounds -o a
 shows "$specs $runtime a.o" a.o -static-libtsan
 shows "$specs $runtime_static a.c -static" a.c -static
-around_cxx=
-for name in _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv \
-  _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE __cxa_end_catch; do
-  around_cxx+="-Xlinker --wrap=$name "
-done
-shows "$specs ${runtime/-lpthread/"$around_cxx"-lpthread} a.o -static-libstdc++" a.o -static-libstdc++
+shows "$specs ${runtime/-lpthread/"-Wl,@$lib/railbird_rt.cxx -lpthread"} a.o -static-libstdc++" a.o -static-libstdc++
 shows "$specs $runtime_static a.o -static-pie" a.o -static-pie
 # no runtime: shared libraries, partial links, -nostdlib
 for words in 'a.o -shared' 'a.o -r -o b.o' 'a.o -nostdlib' 'a.o -Wl,-shared' 'a.o -Xlinker -r' 'a.o -Wl,-O1,--relocatable' \
