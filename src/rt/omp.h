@@ -36,6 +36,7 @@ struct rb_omp_ranges {
 };
 
 struct rb_omp_team {
+    struct rb_omp_team *outer;  // of those that began on the same thread and are open; ompt.c
     struct rb_omp_posts *posts; // made by the first doacross loop, under `lock`
     struct rb_omp_task *kept;   // to be let go with the team, by `outer`; under `lock`
     rb_spin lock;

@@ -39,19 +39,37 @@ static void end_team(struct rb_self *me, struct rb_omp_team *team)
         rb_omp_free(team, sizeof(*team));
 }
 
+// A region ends on the thread it began on, the last first. By then libomp may have given the region's word to
+// another one, with another team in it.
+static RB_TLS struct rb_omp_team *begun_here;
+static RB_TLS uint64_t without; // a bit for each that is open, the last in bit 0: it has the spare team
+
 static void on_parallel_begin(struct rb_self *me, ompt_data_t *region)
 {
     struct rb_omp_team *team = new_team();
+    const bool spare = team == &rb_omp_spare_team;
 
+    without = without << 1 | spare;
+    if (!spare) {
+        team->outer = begun_here;
+        begun_here = team;
+    }
     region->ptr = team;
     rb_omp_team_begin(me, team);
 }
 
 static void on_parallel_end(struct rb_self *me, ompt_data_t *region)
 {
-    if (region->ptr)
-        end_team(me, region->ptr);
-    region->ptr = NULL;
+    struct rb_omp_team *team = without & 1 ? &rb_omp_spare_team : begun_here;
+    void *word = team;
+
+    without >>= 1;
+    if (!team)
+        return;
+    if (team == begun_here)
+        begun_here = team->outer;
+    __atomic_compare_exchange_n(&region->ptr, &word, NULL, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    end_team(me, team);
 }
 
 static void on_implicit_begin(struct rb_self *me, ompt_data_t *region, ompt_data_t *data)
