@@ -44,7 +44,7 @@ test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@cmake -S . -B build-clang -DCMAKE_C_COMPILER=clang >/dev/null
 	@$(call compile,build-clang)
-	@ctest --test-dir build-clang --output-on-failure -j $(JOBS) -E '$(ONCE)|test_eval|test_stress|test_sampling|test_bad_input'
+	@ctest --test-dir build-clang --output-on-failure -j $(JOBS) -E '$(ONCE)|test_eval|test_stress|test_sampling|test_bad_input|test_record|test_report.sh'
 	@cmake -S . -B build-asan -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	@$(call compile,build-asan)
 	@RB_TEST_TRACES=1000 ctest --test-dir build-asan --output-on-failure -j $(JOBS) -E '$(ONCE)'
