@@ -47,14 +47,15 @@ RB_INTERCEPT(int, sigaltstack, (const stack_t *new, stack_t *old))
     const int r = RB_REAL(sigaltstack)(new, &was);
     const int error = errno;
     if (r == 0) {
+        const stack_t given = new ? *new : (stack_t){.ss_flags = SS_DISABLE}; // `old` may be the same
         const bool told = is_ours(&was);
         const int on = was.ss_flags & SS_ONSTACK;
         if (old)
             *old = told ? asked : was;
         if (old && told)
             old->ss_flags |= on;
-        if (new && !(new->ss_flags &SS_DISABLE) && new->ss_size < ENOUGH)
-            replace(new);
+        if (!(given.ss_flags & SS_DISABLE) && given.ss_size < ENOUGH)
+            replace(&given);
     }
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
     errno = r ? error : saved;
