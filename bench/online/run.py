@@ -78,15 +78,15 @@ PROGRAMS = [
 
 
 class Variant:
-    """What is run how. SOME or ONE of the rounds for the slow ones. watch: under `railbird watch`, with these words; the program is the
-    plain one. asked_for: it only runs when it is named."""
+    """What is run how. SOME or ONE of the rounds for the slow ones. often: how many times a round, for what is promised to the per cent and what is
+    there for comparison. watch: under `railbird watch`, with these words; the program is the plain one. asked_for: it only runs when it is named."""
 
-    def __init__(self, name, build, options="", tool="", slow=None, small=False, watch="", asked_for=False):
+    def __init__(self, name, build, options="", tool="", slow=None, small=False, watch="", asked_for=False, often=1):
         self.name, self.build, self.options, self.tool, self.slow, self.small = name, build, options, tool, slow, small
-        self.watch, self.asked_for = watch, asked_for or bool(watch)
+        self.watch, self.asked_for, self.often = watch, asked_for or bool(watch), often
 
     def takes_part(self, number, rounds):
-        return number < {None: rounds, SOME: max(1, rounds * 2 // 5), ONE: 1}[self.slow]
+        return number < {None: max(1, rounds * min(self.often, 1)), SOME: max(1, rounds * 2 // 5), ONE: 1}[self.slow]
 
     def takes_turns(self):
         return not (self.slow or self.small or self.tool)
@@ -95,11 +95,11 @@ class Variant:
 SOME, ONE = "some", "one"
 VARIANTS = [
     Variant("plain", "plain"),
-    Variant("nop", "nop"),
+    Variant("nop", "nop", often=0.6),
     Variant("dormant", "railbird", "sampler=none"),
     Variant("dormant-again", "railbird", "sampler=none", asked_for=True),
-    Variant("one-body", "one", "sampler=none"),  # dormant, without the plugin
-    *[Variant(f"adaptive:{b}%", "railbird", f"sampler=adaptive budget={b}%") for b in (1, 2, 5, 20)],
+    Variant("one-body", "one", "sampler=none", often=0.6),  # dormant, without the plugin
+    *[Variant(f"adaptive:{b}%", "railbird", f"sampler=adaptive budget={b}%", often=3 if b == 5 else 1) for b in (1, 2, 5, 20)],
     *[Variant(s, "railbird", f"sampler={s}", slow=ONE) for s in ("random:0.03", "literace", "pacer:0.03", "rpt:0.1,0.1", "static:0.03")],
     Variant("all", "railbird", "sampler=all", slow=ONE, small=True),
     Variant("gcc-tsan", "gcc-tsan", slow=ONE),
@@ -284,9 +284,9 @@ class Bench:
         """It did, so it would again."""
         return any("failed" in r or "timeout" in r for r in self.runs.get((program.name, variant.name), []))
 
-    def undisturbed(self, program, variants, number):
+    def undisturbed(self, program, variants, number, turn):
         """Repeated as a whole, without those that failed: what is compared is what took turns."""
-        group = "+".join(sorted(v.name for v in variants))
+        group = "+".join(sorted(v.name for v in variants)) + f", {turn + 1}"
         for attempt in range(self.args.retries + 1):
             self.progress(f"round {number + 1} of {self.args.rounds}: {program.name}, {', '.join(v.name for v in variants)}"
                           + (f" (again, disturbed: {attempt})" if attempt else ""))
@@ -305,15 +305,15 @@ class Bench:
         part = [v for v in variants if v.build in program.built and v.takes_part(number, self.args.rounds) and not self.fails(program, v)]
         bases = [v for v in part if v.name in ("plain", "dormant")]
         third = [v for v in part if v.takes_turns() and v not in bases]
-        groups = [bases + [v] for v in third] or [bases]
+        groups = [bases + [v] for v in third for _ in range(max(1, int(v.often)))] or [bases]
         first = [number % max(len(g), 1) for g in groups]
         return [g[f:] + g[:f] for g, f in zip(groups, first) if g] + [[v] for v in part if not v.takes_turns()]
 
     def measure(self, programs, variants):
         for number in range(self.args.rounds):
             for program in programs:
-                for group in self.groups(program, variants, number):
-                    self.undisturbed(program, group, number)
+                for turn, group in enumerate(self.groups(program, variants, number)):
+                    self.undisturbed(program, group, number, turn)
                 yield number
 
     def outputs(self, programs, variants):
@@ -335,7 +335,7 @@ def arguments():
     ask.add_argument("--quick", action="store_true", help="one round, few variants")
     ask.add_argument("--only", default="*", metavar="GLOB", help="programs, as pigz or 'ping*'; several with commas")
     ask.add_argument("--variants", default="", metavar="LIST", help="names or globs with blanks between, as 'dormant adaptive*'; plain is always run")
-    ask.add_argument("--rounds", type=int, default=0, help="default 5; slow tools get two fifths of them, or one")
+    ask.add_argument("--rounds", type=int, default=0, help="default 5; slow tools get two fifths of them, or one; 5 %% is measured three times in each")
     ask.add_argument("--turn", type=float, default=25, metavar="MS", help="how long a variant goes on while the others are stopped (25)")
     ask.add_argument("--json", default="", metavar="FILE", help="another place for the JSON")
     ask.add_argument("--out", default=os.path.join(TOP, "bench", "out"), help="where the table and the page go")

@@ -7,6 +7,7 @@
 #include "rt/record.h"
 #include "rt/sampling_collide.h"
 #include "rt/sites.h"
+#include "rt/thin.h"
 #include "rt/watchpoints.h"
 
 #define FREED_KEPT 1024u
@@ -164,7 +165,7 @@ void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr
 
 void rb_access_slow(uintptr_t address, size_t size, unsigned how, uintptr_t pc)
 {
-    struct rb_self *me = rb_is_drowsy(pc) ? NULL : rb_enter();
+    struct rb_self *me = rb_is_drowsy(pc) || rb_thin_passes(address, size, pc) ? NULL : rb_enter();
 
     if (!me)
         return;

@@ -5,6 +5,7 @@
 // on the stack and calls a function in C with what the hook announces and the address it returns to. rb_preserving has a frame like any
 // other, so stacks are walked through it.
 #include "rt/how.h"
+#include "rt/thin.h"
 
 	.text
 	.type	rb_preserving, @function
@@ -90,6 +91,30 @@ __railbird_\name:
 3:
 	.endm
 
+// Returns if accesses are thinned and this one is not among those that are looked at: rb_thin_passes() of rt/thin.h.
+	.macro	thin
+	movq	rb_thin(%rip), %r10
+	testq	%r10, %r10
+	je	4f
+	movq	%rdi, %r11
+	shrq	$RB_THIN_UNIT, %r11
+	imulq	%r10, %r11
+	shrq	$(64 - RB_THIN_SHARE), %r11
+	je	4f
+	movq	rb_skip@gottpoff(%rip), %r11
+	cmpq	$-RB_THIN_MOST, %fs:(%r11)
+	jl	4f
+	movq	rb_common@gottpoff(%rip), %r11
+	addq	%fs:0, %r11
+	movl	(%rsp), %r10d
+	andl	$(8 * (RB_THIN_PLACES - 1)), %r10d
+	movq	(%r11,%r10), %r10
+	cmpq	(%rsp), %r10
+	jne	4f
+	ret
+4:
+	.endm
+
 	.macro	leave_to function
 	leaq	\function(%rip), %r11
 	jmp	rb_preserving
@@ -100,6 +125,7 @@ __railbird_\name:
 	begin	\name
 	pass
 	doze
+	thin
 	movl	$RB_SIZED(\size, \how), %r10d
 	leave_to rb_hooked_access
 	end	\name

@@ -178,4 +178,17 @@ for engine in so st; do
     expect "episodes $ways, $engine: status" "$status" $([ $ways = race ] && echo 66 || echo 0)
   done
 done
+options=
+
+# --- both sides hot and thousands of accesses apart: found by thinning, in the hooks of the plugin and in those of others
+for bodies in two one; do
+  RAILBIRD_BODIES=$bodies "$RAILBIRD" cc -O2 -g "$sources/strips.c" -o strips || fail "cannot build strips"
+  for ways in race ordered; do
+    for seed in $([ $ways = race ] && seq 12 || seq 3); do
+      watched adaptive $seed strips $ways
+      [ "$status" = 0 ] || break
+    done
+    expect "strips, $ways, $bodies: status" "$status" $([ $ways = race ] && echo 66 || echo 0)
+  done
+done
 finish sampling

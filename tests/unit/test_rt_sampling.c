@@ -19,6 +19,7 @@
 #include "rt/modules.h"
 #include "rt/record.h"
 #include "rt/sampling.h"
+#include "rt/thin.h"
 #include "rt/watchpoints.h"
 #include "sample/rpt.h"
 
@@ -664,6 +665,40 @@ static void after_fork(void **state)
     }
 }
 
+// One unit in 64, whatever the number; only where the thread knows that code is hot; told in time.
+static void thinned(void **state)
+{
+    const uintptr_t hot = 0x401238, cold = 0x401438; // the same place
+    struct rb_rng rng;
+
+    (void)state;
+    rb_rng_seed(&rng, 4);
+    rb_skip = -1;
+    *rb_common_place(hot) = hot;
+    assert_false(rb_thin_passes(0x10000, 8, hot));
+    for (unsigned k = 0; k < 20; k++) {
+        const uint32_t units = 100000;
+        uint32_t looked = 0;
+        rb_thin_begin(rb_rng_next(&rng));
+        for (uintptr_t u = 0; u < units; u++) {
+            const uintptr_t address = 0x7f0000000000u + (u << RB_THIN_UNIT);
+            const bool passes = rb_thin_passes(address, 4, hot);
+            looked += !passes;
+            assert_true(rb_thin_passes(address + 8, 8, hot) == passes); // the other half
+            assert_true(rb_thin_passes(address, 16, hot) == passes);    // both
+            assert_false(rb_thin_passes(address, 17, hot));             // a range
+            assert_false(rb_thin_passes(address, 4, cold));
+            rb_skip = -RB_THIN_MOST - 1;
+            assert_false(rb_thin_passes(address, 4, hot));
+            rb_skip = -1;
+        }
+        assert_in_range(looked, units / 64 - 200, units / 64 + 200);
+    }
+    rb_thin_end();
+    assert_false(rb_thin_passes(0x10000, 8, hot));
+    *rb_common_place(hot) = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -682,6 +717,7 @@ int main(void)
         cmocka_unit_test(windows),
         cmocka_unit_test(others_notice),
         cmocka_unit_test(after_fork),
+        cmocka_unit_test(thinned),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,94 @@
+// Episodes: synchronisation is followed. Between them everything rests as with sampler=none, until enough has
+// been earned for the next one, or code is met that is new.
+#include "rt/access.h"
+#include "rt/adaptive.h"
+#include "rt/bursts.h"
+#include "rt/history.h"
+#include "rt/record.h"
+#include "rt/watchpoints.h"
+
+#define BRIEF_SHARE 32 // of what an account may hold, one part in so many is for an episode of new code alone
+
+// What must have been earned for an episode.
+int64_t rb_episode_price(void)
+{
+    const int64_t least = 8 * (int64_t)rb_book.flip_ticks, share = rb_book.most / RB_EPISODE_SHARE;
+
+    return least > share ? least : share;
+}
+
+// In this order: docs/runtime.md, section 3.
+void rb_episode_begin(void)
+{
+    __atomic_store_n(&rb_process.rests, false, __ATOMIC_RELEASE);
+    rb_history_forget_all();
+    __atomic_store_n(&rb_now.taking, true, __ATOMIC_RELEASE);
+    rb_book.episodes++;
+    rb_book.episode_synced = rb_book.episode_earned = 0;
+}
+
+void rb_episode_end(void)
+{
+    __atomic_store_n(&rb_now.taking, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&rb_process.rests, true, __ATOMIC_RELEASE);
+    rb_watchpoints_rest();
+}
+
+bool rb_adaptive_taking(void)
+{
+    return __atomic_load_n(&rb_now.taking, __ATOMIC_ACQUIRE);
+}
+
+bool rb_adaptive_affords(void)
+{
+    return rb_adaptive_taking() && __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) > 0;
+}
+
+// More was spent than there was, and of what the episode had most went to synchronisation.
+bool rb_episode_is_exhausted(void)
+{
+    return !rb_adaptive_is_open() &&
+           2 * rb_book.episode_synced > rb_book.episode_earned + rb_book.most / RB_EPISODE_SHARE &&
+           !rb_recording;
+}
+
+// May code that has been taken so often, which is met while all rests, begin an episode? It is paid for in
+// advance, within limits.
+bool rb_episode_may_begin(uint16_t taken)
+{
+    const int64_t owed = !taken              ? rb_book.most / 2
+                         : taken < RB_ALWAYS ? rb_book.most / RB_OVERDRAFT_SHARE
+                                             : 0;
+
+    return rb_now.threaded && taken < RB_BURST_FIRST &&
+           __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) >= -owed &&
+           !__atomic_load_n(&rb_book.wait.unknown, __ATOMIC_RELAXED);
+}
+
+// The other half of a race is seldom far. So following begins at once, for what is new alone and for a short
+// time. False: not now.
+bool rb_episode_rouse(uint16_t taken)
+{
+    if (!rb_episode_may_begin(taken) || !rb_spin_try(&rb_book.changing))
+        return false;
+    if (rb_resting()) {
+        rb_now.grace = rb_arch_ticks() + (uint64_t)(RB_GRACE_NS * rb_book.ticks_a_ns);
+        rb_now.brief =
+            __atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED) + (uint64_t)rb_book.most / BRIEF_SHARE;
+        rb_episode_begin();
+    }
+    rb_spin_unlock(&rb_book.changing);
+    return true;
+}
+
+// The ticker is late, and synchronisation is dear: what is owed must not grow until it comes. Sites go to
+// sleep as they are met.
+RB_NOINLINE void rb_episode_cut(void)
+{
+    if (rb_recording || !rb_spin_try(&rb_book.changing))
+        return;
+    if (!rb_resting())
+        rb_episode_end();
+    rb_now.brief = 0;
+    rb_spin_unlock(&rb_book.changing);
+}

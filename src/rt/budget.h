@@ -1,0 +1,35 @@
+// What `budget=` comes to: which share of the program's own time the adaptive sampler aims at, and what it is
+// given to begin with (docs/sampling.md, "The budget").
+#ifndef RB_RT_BUDGET_H
+#define RB_RT_BUDGET_H
+
+#include "rt/init.h"
+
+#define RB_AIM           0.7      // of the budget: the rest is for runs that end in debt
+#define RB_UNSEEN        0.015    // of the program's time is lost to what nobody counts
+#define RB_LEAST_AIM     0.4      // of the budget, however small it is
+#define RB_START_NS      4000000u // for each per cent: what may be spent before anything was earned; paid back
+#define RB_MOST_START_NS 20000000u
+
+// The share of the program's own time that may be spent on what is counted.
+RB_INLINE double rb_budget_aim(void)
+{
+    const double budget = (double)rb_options.budget * 1e-6, most = budget * RB_AIM - RB_UNSEEN;
+
+    return most > budget * RB_LEAST_AIM ? most : budget * RB_LEAST_AIM;
+}
+
+RB_INLINE double rb_budget_start_ns(void)
+{
+    const double ns = (double)rb_options.budget * 1e-4 * RB_START_NS;
+
+    return ns < RB_MOST_START_NS ? ns : RB_MOST_START_NS;
+}
+
+// Nanoseconds that an account may hold: a second's worth, and the start.
+RB_INLINE double rb_budget_most_ns(void)
+{
+    return (double)rb_options.budget * RB_AIM * 1e3 + rb_budget_start_ns();
+}
+
+#endif
