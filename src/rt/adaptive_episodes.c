@@ -2,7 +2,6 @@
 // been earned for the next one, or code is met that is new.
 #include "rt/access.h"
 #include "rt/adaptive.h"
-#include "rt/bursts.h"
 #include "rt/history.h"
 #include "rt/record.h"
 #include "rt/watchpoints.h"
@@ -56,11 +55,9 @@ bool rb_episode_is_exhausted(void)
 // advance, within limits.
 bool rb_episode_may_begin(uint16_t taken)
 {
-    const int64_t owed = !taken              ? rb_book.most / 2
-                         : taken < RB_ALWAYS ? rb_book.most / RB_OVERDRAFT_SHARE
-                                             : 0;
+    const int64_t owed = rb_book.most / (taken ? 2 * RB_OVERDRAFT_SHARE : 2);
 
-    return rb_now.threaded && taken < RB_BURST_FIRST &&
+    return rb_now.threaded && taken < RB_ALWAYS &&
            __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) >= -owed &&
            !__atomic_load_n(&rb_book.wait.unknown, __ATOMIC_RELAXED);
 }

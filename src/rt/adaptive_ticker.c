@@ -155,7 +155,7 @@ static uint64_t until_earned(int64_t ticks)
 // What has not had its first looks stays awake while all rests.
 static bool is_known(struct rb_site *s)
 {
-    return s->taken >= RB_BURST_FIRST;
+    return s->taken >= RB_ALWAYS;
 }
 
 // Ends an episode, or begins one. True: all rests.

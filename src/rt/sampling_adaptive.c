@@ -36,7 +36,7 @@
 #define BLOCK_TICKS  30u               // of a block of the heap that comes or goes
 #define FORGET_TICKS 100u              // of a line of memory whose history is forgotten
 #define BESIDE       2u                // one part in so many is lost beside: the program's caches
-#define PASS_TICKS   15u               // of one that is passed over while accesses are thinned
+#define PASS_TICKS   20u               // of one that is passed over while accesses are thinned
 #define BATCH        20000u            // ticks a thread spends before it tells
 #define LONGEST      200000u           // ticks of an access: what is longer was not on a core
 #define LONGEST_SYNC 50000u // and of a synchronisation operation, which may wait for another thread

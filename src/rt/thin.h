@@ -1,6 +1,6 @@
 // Thinning by address: for a time only accesses to one unit of memory in RB_THIN_SHARE are looked at, but
 // those of all threads and all of hot code, so that a race whose two sides are thousands of accesses apart
-// has both of them looked at, for a thirtieth of what looking at everything in between costs
+// has both of them looked at, for a twenty-sixth of what looking at everything in between costs
 // (docs/sampling.md, "Thin stretches").
 //
 // Which accesses are looked at never matters for whether a report is true. What is passed over here must be
