@@ -76,8 +76,18 @@ extern RB_HIDDEN struct rb_book {
 
 RB_INLINE bool rb_adaptive_is_open(void)
 {
-    return __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) >= 0 ||
-           (RB_UNLIKELY(rb_now.grace) && (int64_t)(rb_now.grace - rb_arch_ticks()) > 0);
+    if (__atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) >= 0)
+        return true;
+    const uint64_t grace = __atomic_load_n(&rb_now.grace, __ATOMIC_RELAXED);
+    return RB_UNLIKELY(grace) && (int64_t)(grace - rb_arch_ticks()) > 0;
+}
+
+// For new code: half a millisecond on credit.
+RB_INLINE void rb_adaptive_grant_grace(void)
+{
+    const uint64_t until = rb_arch_ticks() + (uint64_t)(RB_GRACE_NS * rb_book.ticks_a_ns);
+
+    __atomic_store_n(&rb_now.grace, until, __ATOMIC_RELAXED);
 }
 
 // So much was spent on new code that it has to wait as well: it sleeps untouched until all are woken.

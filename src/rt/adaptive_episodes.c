@@ -69,9 +69,9 @@ bool rb_episode_rouse(uint16_t taken)
     if (!rb_episode_may_begin(taken) || !rb_spin_try(&rb_book.changing))
         return false;
     if (rb_resting()) {
-        rb_now.grace = rb_arch_ticks() + (uint64_t)(RB_GRACE_NS * rb_book.ticks_a_ns);
-        rb_now.brief =
-            __atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED) + (uint64_t)rb_book.most / BRIEF_SHARE;
+        const uint64_t synced = __atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED);
+        rb_adaptive_grant_grace();
+        __atomic_store_n(&rb_now.brief, synced + (uint64_t)rb_book.most / BRIEF_SHARE, __ATOMIC_RELAXED);
         rb_episode_begin();
     }
     rb_spin_unlock(&rb_book.changing);
@@ -86,6 +86,6 @@ RB_NOINLINE void rb_episode_cut(void)
         return;
     if (!rb_resting())
         rb_episode_end();
-    rb_now.brief = 0;
+    __atomic_store_n(&rb_now.brief, 0, __ATOMIC_RELAXED);
     rb_spin_unlock(&rb_book.changing);
 }

@@ -175,7 +175,7 @@ static bool rest_or_not(void)
     else if (changes)
         rb_episode_end();
     if (changes || rested)
-        rb_now.brief = 0; // what has been earned is enough for one of the usual kind
+        __atomic_store_n(&rb_now.brief, 0, __ATOMIC_RELAXED); // enough for one of the usual kind was earned
     if (changes)
         rb_waiting_change(&rb_book.wait, rb_book.episodes, rests);
     rb_spin_unlock(&rb_book.changing);

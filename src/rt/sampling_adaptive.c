@@ -53,7 +53,7 @@ static void thin_start(int64_t allowance)
         rb_thin_end();
     else if (allowance <= rb_now.lavish + rb_now.lavish * 3 / 4 &&
              !__atomic_load_n(&rb_thin, __ATOMIC_RELAXED))
-        rb_thin_begin(rb_mix64(rb_sampling_process.seed ^ rb_arch_ticks()));
+        rb_thin_begin(rb_mix64(rb_sampling_process.seed));
 }
 
 // ---- sites ---------------------------------------------------------------------------------------------
@@ -91,10 +91,12 @@ static RB_NOINLINE void wake_for_new(void)
         ticks - rb_book.woken_ticks < (uint64_t)(NEW_NS * rb_book.ticks_a_ns))
         return;
     if (!rich) {
+        // Negative: an episode has just begun for what is new.
+        const int64_t since = (int64_t)(ticks - __atomic_load_n(&rb_now.grace, __ATOMIC_RELAXED));
         if (!rb_now.warm || rb_adaptive_is_overdrawn() ||
-            ticks - rb_now.grace < (uint64_t)(CREDIT_NS * rb_book.ticks_a_ns))
+            (since >= 0 && since < (int64_t)(CREDIT_NS * rb_book.ticks_a_ns)))
             return;
-        rb_now.grace = ticks + (uint64_t)(RB_GRACE_NS * rb_book.ticks_a_ns);
+        rb_adaptive_grant_grace();
     }
     rb_adaptive_wake(rb_burst_give);
 }

@@ -8,6 +8,9 @@
 // runs seldom is taken as ever. Read by the hooks themselves (arch_hooks_*.S), whose `thin` is
 // rb_thin_passes.
 //
+// A library that is loaded where another one was finds its places known already: its first calls may be
+// passed over.
+//
 // What is passed over is counted by rb_skip, which goes on below zero; after RB_THIN_MOST the sampler is
 // asked again, and hears of them.
 #ifndef RB_RT_THIN_H
