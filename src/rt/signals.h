@@ -28,7 +28,7 @@ RB_HIDDEN void rb_on_signal(int number, siginfo_t *info, void *context); // our 
 // the guard.
 RB_HIDDEN void rb_timer_made(const struct sigevent *event);
 RB_HIDDEN void rb_timer_set(struct rb_self *me, int which);
-// The event is how the kernel says that what is asked for now is done; it may be a signal. Inside the guard.
+// The event is how the kernel says that what is now asked for is done; it may be a signal. Inside the guard.
 RB_HIDDEN void rb_event_asked(struct rb_self *me, const struct sigevent *event);
 // Descriptors send the signal from now on: what is sent by one of them, whichever, is before its handler.
 // And: something is. The second inside the guard.
