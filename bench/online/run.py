@@ -42,7 +42,7 @@ CONNECTIONS = 32
 class Program:
     """name; where it comes from (a script of tests/field, or a file of programs/); kind: tool, server or sync; the file to run in what was
     built; arguments for the whole load and for the small one of the slowest tools. noisy: threads that wait by spinning, or for each other all the time, whose
-    CPU time is another by 10 to 30 % each time; what is measured often is measured twice as often there."""
+    CPU time is another by 10 to 30 % each time; what is measured often is measured three times as often there."""
 
     def __init__(self, name, source, kind, binary, load, small, text=None, noisy=False):
         self.name, self.source, self.kind, self.binary = name, source, kind, binary
@@ -71,8 +71,8 @@ PROGRAMS = [
     Program("memcached", "memcached", "server", "memcached", (memcached, 100000), (memcached, 2000)),
     Program("redis", "redis", "server", "src/redis-server", (redis, 60000), (redis, 2000), noisy=True),
     Program("sqlite", "sqlite", "tool", "online", ["db", "50000"], ["db", "500"]),
-    Program("pingpong-8", "pingpong.c", "sync", "", ["8", "25000000"], ["8", "200000"], noisy=True),
-    Program("pingpong-64", "pingpong.c", "sync", "", ["64", "25000000"], ["64", "200000"], noisy=True),
+    Program("pingpong-8", "pingpong.c", "sync", "", ["8", "50000000"], ["8", "200000"], noisy=True),
+    Program("pingpong-64", "pingpong.c", "sync", "", ["64", "50000000"], ["64", "200000"], noisy=True),
     Program("array", "array.c", "tool", "", ["800000"], ["4000"]),
     Program("atomics", "atomics.c", "sync", "", ["10000000"], ["200000"], noisy=True),
 ]
@@ -306,7 +306,7 @@ class Bench:
         part = [v for v in variants if v.build in program.built and v.takes_part(number, self.args.rounds) and not self.fails(program, v)]
         bases = [v for v in part if v.name in ("plain", "dormant")]
         third = [v for v in part if v.takes_turns() and v not in bases]
-        often = lambda v: 1 if v.often <= 1 else v.often * (2 if program.noisy else 1)
+        often = lambda v: 1 if v.often <= 1 else v.often * (3 if program.noisy else 1)
         groups = [bases + [v] for v in third for _ in range(often(v))] or [bases]
         first = [number % max(len(g), 1) for g in groups]
         return [g[f:] + g[:f] for g, f in zip(groups, first) if g] + [[v] for v in part if not v.takes_turns()]

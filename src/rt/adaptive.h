@@ -54,14 +54,15 @@ extern RB_HIDDEN struct rb_book {
     uint64_t counted;    // accesses then
     uint64_t in_windows; // accesses taken in windows
     uint64_t windows;
-    uint64_t flip_ticks;                    // the last time all were woken
-    uint64_t woken_ticks;                   // when
-    int64_t earned;                         // ticks, in the last turn
-    int64_t most;                           // ticks that an account may hold
-    uint64_t seen_synced;                   // at the last turn
-    int64_t synced;                         // in the last turn
-    int64_t episode_synced, episode_earned; // ticks, in this episode; earned before the ticker was paid
-    int64_t debt;                           // ticks given to begin with and not yet paid back
+    uint64_t flip_ticks;    // the last time all were woken
+    uint64_t woken_ticks;   // when
+    int64_t earned;         // ticks, in the last turn
+    int64_t most;           // ticks that an account may hold
+    uint64_t seen_synced;   // at the last turn
+    int64_t synced;         // in the last turn
+    uint64_t episode_from;  // synced before this episode
+    int64_t episode_earned; // ticks in it, before the ticker was paid
+    int64_t debt;           // ticks given to begin with and not yet paid back
     uint64_t episodes;
     int64_t wake_cost, all_cost; // ticks spent in the turn after some were woken, and all, the last time
     bool woke, woke_all;         // in the last turn
@@ -114,6 +115,7 @@ RB_HIDDEN void rb_window_close(void);        // its sites are put to sleep
 
 // With rb_book.changing held.
 RB_HIDDEN void rb_episode_begin(void);
+RB_HIDDEN void rb_episode_resume(void); // one that was ended only to see what is usual
 RB_HIDDEN void rb_episode_end(void);
 // By whoever comes to it.
 RB_HIDDEN bool rb_episode_is_exhausted(void);

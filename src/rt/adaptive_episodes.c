@@ -17,13 +17,20 @@ int64_t rb_episode_price(void)
 }
 
 // In this order: docs/runtime.md, section 3.
-void rb_episode_begin(void)
+void rb_episode_resume(void)
 {
     __atomic_store_n(&rb_process.rests, false, __ATOMIC_RELEASE);
     rb_history_forget_all();
     __atomic_store_n(&rb_now.taking, true, __ATOMIC_RELEASE);
     rb_book.episodes++;
-    rb_book.episode_synced = rb_book.episode_earned = 0;
+}
+
+void rb_episode_begin(void)
+{
+    __atomic_store_n(&rb_book.episode_from, __atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED),
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&rb_book.episode_earned, 0, __ATOMIC_RELAXED);
+    rb_episode_resume();
 }
 
 void rb_episode_end(void)
@@ -46,9 +53,11 @@ bool rb_adaptive_affords(void)
 // More was spent than there was, and of what the episode had most went to synchronisation.
 bool rb_episode_is_exhausted(void)
 {
-    return !rb_adaptive_is_open() &&
-           2 * rb_book.episode_synced > rb_book.episode_earned + rb_book.most / RB_EPISODE_SHARE &&
-           !rb_recording;
+    const int64_t synced = (int64_t)(__atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED) -
+                                     __atomic_load_n(&rb_book.episode_from, __ATOMIC_RELAXED));
+    const int64_t earned = __atomic_load_n(&rb_book.episode_earned, __ATOMIC_RELAXED);
+
+    return !rb_adaptive_is_open() && 2 * synced > earned + rb_book.most / RB_EPISODE_SHARE && !rb_recording;
 }
 
 // May code that has been taken so often, which is met while all rests, begin an episode? It is paid for in

@@ -40,8 +40,7 @@ static void pay_in(int64_t income, int64_t cost)
 
     rb_book.synced = (int64_t)(synced - rb_book.seen_synced);
     rb_book.seen_synced = synced;
-    rb_book.episode_synced += rb_book.synced;
-    rb_book.episode_earned += income;
+    __atomic_fetch_add(&rb_book.episode_earned, income, __ATOMIC_RELAXED);
     rb_book.debt -= back;
     rb_book.earned = income - back - cost;
     const int64_t saved = rb_resting() ? 0 : rb_book.earned / WINDOW_SHARE; // there are none while all rests
@@ -80,7 +79,7 @@ static bool earn(void)
     __atomic_fetch_add(&rb_now.spent, waited, __ATOMIC_RELAXED);
     __atomic_fetch_add(&rb_now.synced, waited, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&rb_now.allowance, (int64_t)waited, __ATOMIC_RELAXED);
-    own_ns -= waiting;
+    own_ns = own_ns > waiting ? own_ns - waiting : 0;
     rb_book.own_ns += own_ns;
     rb_now.warm = rb_book.own_ns > WARM_NS;
     rb_book.cpu_ns = cpu;
@@ -168,9 +167,12 @@ static bool rest_or_not(void)
     const bool rested =
         rb_book.asks || __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) > rb_episode_price();
     changes = rests ? rested && !rb_book.wait.unknown : rb_episode_is_exhausted() || rb_book.wait.unknown;
+    const bool asked = rb_book.asks;
     if (changes)
         rb_book.asks = !rests && !rb_episode_is_exhausted();
-    if (changes && rests)
+    if (changes && rests && asked)
+        rb_episode_resume();
+    else if (changes && rests)
         rb_episode_begin();
     else if (changes)
         rb_episode_end();

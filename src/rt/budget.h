@@ -10,6 +10,7 @@
 #define RB_LEAST_AIM     0.4      // of the budget, however small it is
 #define RB_START_NS      4000000u // for each per cent: what may be spent before anything was earned; paid back
 #define RB_MOST_START_NS 20000000u
+#define RB_FIRST_NS      2500u // of it are kept back for each site that is known by then: for its first looks
 
 // The share of the program's own time that may be spent on what is counted.
 RB_INLINE double rb_budget_aim(void)
@@ -24,6 +25,14 @@ RB_INLINE double rb_budget_start_ns(void)
     const double ns = (double)rb_options.budget * 1e-4 * RB_START_NS;
 
     return ns < RB_MOST_START_NS ? ns : RB_MOST_START_NS;
+}
+
+// First looks are taken whatever there is, so in a large program half of the start, at most, is not given.
+RB_INLINE double rb_budget_given_ns(uint32_t sites)
+{
+    const double ns = rb_budget_start_ns(), first = (double)sites * RB_FIRST_NS;
+
+    return first < ns / 2 ? ns - first : ns / 2;
 }
 
 // Nanoseconds that an account may hold: a second's worth, and the start.

@@ -207,7 +207,8 @@ static void have_threads(void)
         if (ns > 1000000)
             rb_book.ticks_a_ns = (double)(rb_arch_ticks() - rb_book.started_ticks) / (double)ns;
         rb_book.cpu_ns = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-        rb_now.allowance = rb_book.debt = (int64_t)(rb_budget_start_ns() * rb_book.ticks_a_ns);
+        rb_now.allowance = rb_book.debt =
+            (int64_t)(rb_budget_given_ns(rb_sites_count()) * rb_book.ticks_a_ns);
         rb_now.lavish = rb_now.allowance / 2;
         rb_footprint_warm();
         rb_adaptive_wake(rb_burst_give_first);
@@ -303,9 +304,7 @@ static void tell_synced(struct rb_sampling *s)
     const uint64_t synced = __atomic_add_fetch(&rb_now.synced, spent, __ATOMIC_RELAXED);
     const int64_t left = __atomic_sub_fetch(&rb_now.allowance, (int64_t)spent, __ATOMIC_RELAXED);
     const uint64_t brief = __atomic_load_n(&rb_now.brief, __ATOMIC_RELAXED);
-    if (RB_UNLIKELY(brief ? synced > brief && left < rb_episode_price()
-                          : left < 0 &&
-                                (int64_t)(synced - rb_book.seen_synced) > rb_book.most / RB_EPISODE_SHARE))
+    if (RB_UNLIKELY(brief ? synced > brief && left < rb_episode_price() : rb_episode_is_exhausted()))
         rb_episode_cut();
 }
 

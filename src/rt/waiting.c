@@ -30,6 +30,22 @@ static double switch_ns(const struct rusage *used)
     return each < SWITCH_NS ? each : SWITCH_NS;
 }
 
+// What so many switches more than usual have cost, in a time of which the program itself used `own_ns`.
+static double price(double more, const struct rusage *used, double own_ns)
+{
+    const double ns = more > 0 ? more * switch_ns(used) : 0;
+
+    return ns < own_ns / 2 ? ns : own_ns / 2;
+}
+
+// What is usual is known at last: what went beyond it before that is charged as well.
+static double belated(const struct rb_waiting *w, const struct rusage *used)
+{
+    const struct rb_waiting_pace *p = &w->followed;
+
+    return price(p->switches - w->at_rest.switches / w->at_rest.ns * p->ns, used, p->ns);
+}
+
 // Switches beyond what is usual at rest are charged.
 static double beyond_usual(struct rb_waiting *w, double turn_ns, double own_ns, uint64_t episodes)
 {
@@ -43,9 +59,10 @@ static double beyond_usual(struct rb_waiting *w, double turn_ns, double own_ns, 
     w->switches = switches;
     rb_waiting_change(w, episodes, !rb_resting());
     if (!before && !w->before) {
+        const bool known = w->at_rest.ns >= BASE_NS;
         keep_pace(&w->at_rest, turn_ns, lately);
         w->since_ns = own_ns;
-        return 0;
+        return known || w->at_rest.ns < BASE_NS ? 0 : belated(w, &used);
     }
     keep_pace(&w->followed, turn_ns, lately);
     if (w->at_rest.ns < BASE_NS)
@@ -56,9 +73,9 @@ static double beyond_usual(struct rb_waiting *w, double turn_ns, double own_ns, 
         w->more = -usual * 1e8;
     if (w->more < 0)
         return 0;
-    const double ns = w->more * switch_ns(&used);
+    const double ns = price(w->more, &used, turn_ns);
     w->more = 0;
-    return ns < turn_ns / 2 ? ns : turn_ns / 2;
+    return ns;
 }
 
 // Does waiting matter, and is it not known how much of it is the program's own?
