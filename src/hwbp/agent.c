@@ -250,12 +250,18 @@ void rb_agent_before_filter(void)
     rb_agent_thread_stop();
     rb_agent_conclude();
     __atomic_store_n(&filtered, true, __ATOMIC_SEQ_CST);
+    rb_trap_drain();
+}
+
+bool rb_agent_is_filtered(void)
+{
+    return __atomic_load_n(&filtered, __ATOMIC_SEQ_CST);
 }
 
 // Once system calls are filtered nothing is said any more, and none is made.
 int rb_agent_finish(int status)
 {
-    if (!__atomic_load_n(&filtered, __ATOMIC_SEQ_CST)) {
+    if (!rb_agent_is_filtered()) {
         if (!rb_agent_process || !rb_agent_is_process())
             return status;
         rb_agent_conclude();

@@ -208,6 +208,7 @@ RB_HIDDEN void rb_agent_after_fork(void);
 RB_HIDDEN void rb_agent_conclude(void);      // stops, reports what is left, says what there was; once
 RB_HIDDEN int rb_agent_finish(int status);   // the same, and the exit status to use
 RB_HIDDEN void rb_agent_before_filter(void); // the process will filter its system calls: all is over
+RB_HIDDEN bool rb_agent_is_filtered(void);
 RB_HIDDEN bool rb_agent_is_process(void);
 // Ticks in nanoseconds, once the agent has measured them.
 RB_HIDDEN uint64_t rb_agent_ns(uint64_t ticks);
@@ -231,6 +232,7 @@ extern RB_HIDDEN uint32_t rb_plant_holds; // code stays as it is while there are
 RB_HIDDEN bool rb_trap_take(void);
 RB_HIDDEN bool rb_trap_is_ours(void);         // nobody has put another handler in our place, past libc
 RB_HIDDEN bool rb_trap_hidden(void);          // the program thinks that it is blocked in this thread
+RB_HIDDEN void rb_trap_drain(void);           // waits until nobody looks at a trap
 RB_HIDDEN void rb_trap_begin(bool hidden);    // a thread begins: whatever its mask, SIGTRAP is not in it
 RB_HIDDEN void rb_trap_refused(void);         // there will be no traps: masks are the program's own
 RB_HIDDEN void rb_trap_strip(uint64_t *mask); // leaves it out, while there may be traps

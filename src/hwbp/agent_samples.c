@@ -274,6 +274,8 @@ bool rb_sample_int3(ucontext_t *context)
     if (now == RB_SITE_NEVER || place.module->original[place.site] == 0xcc)
         return false;
     context->uc_mcontext.gregs[REG_RIP] = (greg_t)start;
+    if (rb_agent_is_filtered()) // the byte has been put back since
+        return true;
     const bool set = now == RB_SITE_SET || now == RB_SITE_SLOW;
     if (set &&
         __atomic_compare_exchange_n(state, &now, RB_SITE_TAKEN, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
@@ -359,7 +361,7 @@ void rb_sample_hit(const struct rb_breakpoint_hit *hit, ucontext_t *context)
     struct rb_code_touch touch;
     static RB_TLS struct rb_side second; // the stack may be small
 
-    if (!rb_agent_is_process())
+    if (rb_agent_is_filtered() || !rb_agent_is_process())
         return;
     RB_COUNTED(hits);
     const uint32_t number = __atomic_load_n(&s->number, __ATOMIC_ACQUIRE);

@@ -14,14 +14,16 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/ticks.h"
 #include "hwbp/agent.h"
 
-#define SIGNALS 65
-#define LONGEST 500000u // ticks of a trap; more, and the thread was not on a core
-#define BIT     ((uint64_t)1 << (SIGTRAP - 1))
+#define SIGNALS  65
+#define LONGEST  500000u // ticks of a trap; more, and the thread was not on a core
+#define PATIENCE 5000    // milliseconds
+#define BIT      ((uint64_t)1 << (SIGTRAP - 1))
 
 static bool taken;
 static struct sigaction
@@ -30,6 +32,7 @@ static bool masks_trap[SIGNALS]; // this signal's handler wants SIGTRAP blocked
 static RB_TLS bool hidden;       // the program thinks that SIGTRAP is blocked
 static RB_TLS bool waiting;      // and one has come
 static RB_TLS siginfo_t waiting_is;
+static uint32_t looking; // threads that are looking at a trap of ours
 
 bool rb_trap_hidden(void)
 {
@@ -92,13 +95,27 @@ static void on_trap(int number, siginfo_t *info, void *context)
 
     (void)number;
     rb_stood = 0;
+    __atomic_fetch_add(&looking, 1, __ATOMIC_SEQ_CST);
     if (hit.number < RB_BREAKPOINTS)
         rb_sample_hit(&hit, context);
-    else if (hit.number == RB_BREAKPOINT_NONE && !(info->si_code == SI_KERNEL && rb_sample_int3(context)))
+    const bool ours =
+        hit.number != RB_BREAKPOINT_NONE || (info->si_code == SI_KERNEL && rb_sample_int3(context));
+    __atomic_fetch_sub(&looking, 1, __ATOMIC_SEQ_CST);
+    if (!ours)
         stray(info, context);
     const uint64_t ticks = rb_arch_ticks() - start - rb_stood;
     rb_agent_pay((ticks < LONGEST ? ticks : LONGEST) + rb_breakpoints.trap_ticks);
     errno = saved;
+}
+
+// System calls are about to be filtered: whoever looks at a trap has made its own first. Who comes later
+// makes none.
+void rb_trap_drain(void)
+{
+    const struct timespec pause = {0, 1000000};
+
+    for (unsigned i = 0; i < PATIENCE && __atomic_load_n(&looking, __ATOMIC_SEQ_CST); i++)
+        syscall(SYS_clock_nanosleep, (long)CLOCK_MONOTONIC, 0L, &pause, NULL);
 }
 
 // ---- taking it ------------------------------------------------------------------------------------------
