@@ -97,13 +97,13 @@ extern RB_HIDDEN bool rb_fd_tight[RB_FD_COUNT];
 RB_HIDDEN void rb_fd_is_tight(uint32_t object);
 RB_INLINE void rb_fd_takes(uint32_t object) // before the call
 {
-    if (RB_UNLIKELY(__atomic_load_n(&rb_fd_tight[object], __ATOMIC_RELAXED)))
+    if (!rb_idle() && RB_UNLIKELY(__atomic_load_n(&rb_fd_tight[object], __ATOMIC_RELAXED)))
         rb_fd_release(object);
 }
 
 RB_INLINE void rb_fd_had_room(uint32_t object) // after it
 {
-    if (RB_UNLIKELY(__atomic_load_n(&rb_fd_tight[object], __ATOMIC_RELAXED)))
+    if (!rb_idle() && RB_UNLIKELY(__atomic_load_n(&rb_fd_tight[object], __ATOMIC_RELAXED)))
         rb_fd_acquire(object);
 }
 

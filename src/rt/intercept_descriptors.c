@@ -91,12 +91,18 @@ static inline void sent(uint32_t object, ssize_t r)
 }
 
 // What a call that receives has learnt: something, or that there will be nothing any more.
-static void heard(uint32_t object, bool got, ssize_t r)
+static void heard_now(uint32_t object, bool got, ssize_t r)
 {
     if (r > 0 && got)
         rb_fd_acquire(object);
     else if (r < 0 ? rb_fd_told() : got)
         rb_fd_acquire_end(object);
+}
+
+static inline void heard(uint32_t object, bool got, ssize_t r)
+{
+    if (!rb_idle())
+        heard_now(object, got, r);
 }
 
 #define FILE_SYSTEM (RB_LIKELY(rb_process.on) ? RB_FD_NAMES : RB_FD_NONE)
