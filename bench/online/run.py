@@ -337,7 +337,7 @@ def arguments():
     ask.add_argument("--quick", action="store_true", help="one round, few variants")
     ask.add_argument("--only", default="*", metavar="GLOB", help="programs, as pigz or 'ping*'; several with commas")
     ask.add_argument("--variants", default="", metavar="LIST", help="names or globs with blanks between, as 'dormant adaptive*'; plain is always run")
-    ask.add_argument("--rounds", type=int, default=0, help="default 5; slow tools get two fifths of them, or one; 5 %% is measured three times in each, six times where much is noise")
+    ask.add_argument("--rounds", type=int, default=0, help="default 5; slow tools get two fifths of them, or one; 5 %% is measured three times in each, nine times where much is noise")
     ask.add_argument("--turn", type=float, default=25, metavar="MS", help="how long a variant goes on while the others are stopped (25)")
     ask.add_argument("--json", default="", metavar="FILE", help="another place for the JSON")
     ask.add_argument("--out", default=os.path.join(TOP, "bench", "out"), help="where the table and the page go")
