@@ -11,7 +11,8 @@ second to second; no more than three, as whoever goes on finds the caches empty 
 thing twice, which says how far apart two equal things are. CPU time is user and system time of the program, servers included, the
 load generator not; wall time is of its own turns. A group that was disturbed (the rest of the machine used, or the host took, more than --limit
 of the processors' time) is repeated, up to --retries times, and never counted beside others; where no run was left alone, the best of the
-disturbed stands in, marked ~, and no promise is judged by it. Writes bench/out/online.md, .json and .html (with --quick: online-quick.*).
+disturbed stands in, marked ~, and no promise is judged by it. Writes bench/out/online.md, .json and .html (with --quick: online-quick.*), and the
+reports of races themselves, each once, to online-reports.jsonl, for `railbird report`.
 """
 import argparse
 import contextlib
@@ -140,6 +141,7 @@ class Bench:
         self.tty = sys.stderr.isatty()
         self.runs = {}  # (program, variant) -> results, clean and disturbed
         self.wrong = []  # what failed, in words
+        self.reports = {}  # (program, id) -> a line of JSON: each race that was reported, once
         os.makedirs(self.own, exist_ok=True)
 
     def progress(self, text):
@@ -267,7 +269,10 @@ class Bench:
         elif not r["late"]:
             with open(os.path.join(work, "out"), "rb") as out:
                 r["output"] = hashlib.sha256(out.read()).hexdigest()
-        races = {json.loads(line)["id"] for line in lines("reports")}
+        reports = {json.loads(line)["id"]: line for line in lines("reports")}
+        for name, line in reports.items():
+            self.reports.setdefault((program.name, name), line)
+        races = set(reports)
         for path in glob.glob(os.path.join(work, "tsan.*")):
             races |= {line for line in lines(os.path.basename(path)) if line.startswith("SUMMARY: ThreadSanitizer: data race")}
         r["races"] = len(races)
@@ -317,6 +322,11 @@ class Bench:
                 for turn, group in enumerate(self.groups(program, variants, number)):
                     self.undisturbed(program, group, number, turn)
                 yield number
+
+    def keep_reports(self, path):
+        """For `railbird report`: a number in a table says nothing of whether it is a race."""
+        with open(path, "w", encoding="utf-8") as out:
+            out.writelines(line + "\n" for line in self.reports.values())
 
     def outputs(self, programs, variants):
         """Programs must print the same whoever watches them."""
@@ -390,9 +400,10 @@ def main():
         result = report.Result(programs, variants, bench.runs, left_out, list(dict.fromkeys(bench.wrong)), args, time.time() - started)
         bench.wrong = wrong
         result.write(args.json or base + ".json", base + ".md", base + ".html")
+        bench.keep_reports(base + "-reports.jsonl")
     bench.progress("")
     print(result.markdown())
-    print(f"\n{base}.md, {base}.html, {args.json or base + '.json'}")
+    print(f"\n{base}.md, {base}.html, {args.json or base + '.json'}; reports of races: {base}-reports.jsonl")
     sys.exit(0 if result.all_held() else 1)
 
 
