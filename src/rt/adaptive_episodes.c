@@ -30,6 +30,7 @@ void rb_episode_begin(void)
     __atomic_store_n(&rb_book.episode_from, __atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
     __atomic_store_n(&rb_book.episode_earned, 0, __ATOMIC_RELAXED);
+    rb_book.asks = false; // new code may come between the answer and the ticker, who would have resumed
     rb_episode_resume();
 }
 
