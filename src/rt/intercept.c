@@ -5,6 +5,7 @@
 #include "rt/heap.h"
 #include "rt/known.h"
 #include "rt/signals.h"
+#include "rt/sites.h"
 #include "rt/sync.h"
 #include "rt/thread.h"
 
@@ -21,6 +22,14 @@ static void rb_signals_pend(struct rb_self *me, const sigset_t *set)
     for (int number = 1; number < NSIG; number++)
         if (sigismember(set, number) == 1)
             rb_signal_came(me, number);
+}
+
+// Who meets the fault hears of what came before the call.
+static void rb_pages_protected(struct rb_self *me, uintptr_t address, size_t size)
+{
+    rb_on_release(me, rb_signal_object(SIGSEGV));
+    rb_on_release(me, rb_signal_object(SIGBUS));
+    rb_sites_freeze(address, address + size);
 }
 
 #define RB_AFTER(ret, name, params, args, done, after) \

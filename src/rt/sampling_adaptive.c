@@ -209,6 +209,7 @@ static void have_threads(void)
         rb_book.cpu_ns = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         rb_now.allowance = rb_book.debt =
             (int64_t)(rb_budget_given_ns(rb_sites_count()) * rb_book.ticks_a_ns);
+        rb_book.most = (int64_t)(rb_budget_most_ns() * rb_book.ticks_a_ns);
         rb_now.lavish = rb_now.allowance / 2;
         rb_footprint_warm();
         rb_adaptive_wake(rb_burst_give_first);

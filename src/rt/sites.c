@@ -43,37 +43,45 @@ static rb_spin flips; // pages are writable; before `lock` where both are taken
 uint64_t rb_flips_epoch;
 RB_TLS struct rb_drowsy rb_drowsy;
 static uint32_t holds;
+static bool frozen; // code is the program's own business: only gates are switched
 static uint64_t flipped;
 
 // ---- code ----------------------------------------------------------------------------------------------
 
 struct text {
-    uintptr_t from, to; // pages
+    uintptr_t start, end; // of the segment
+    uintptr_t from, to;   // of its pages, or some of them
     int protection;
 };
 
-static bool text_of(uintptr_t pc, struct text *t)
+// The code in the file at `from` of which a page lies between the two.
+static bool text_between(uintptr_t from, uintptr_t to, struct text *t)
 {
     struct dl_find_object file;
 
-    if (_dl_find_object((void *)pc, &file) || !file.dlfo_link_map)
+    if (_dl_find_object((void *)from, &file) || !file.dlfo_link_map)
         return false;
     const ElfW(Ehdr) *head = file.dlfo_map_start;
     if (head->e_ident[0] != ELFMAG0 || head->e_ident[1] != ELFMAG1 || head->e_phentsize != sizeof(ElfW(Phdr)))
         return false;
     const ElfW(Phdr) *p = (const void *)((const char *)head + head->e_phoff);
     for (unsigned i = 0; i < head->e_phnum; i++) {
-        const uintptr_t start = file.dlfo_link_map->l_addr + p[i].p_vaddr, end = start + p[i].p_filesz;
         if (p[i].p_type != PT_LOAD || !(p[i].p_flags & PF_X) || !(p[i].p_flags & PF_R))
             continue;
-        if (pc < start + RB_CALL_BYTES || pc > end)
-            continue;
-        t->from = start & ~(uintptr_t)(PAGE - 1);
-        t->to = (end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+        t->start = file.dlfo_link_map->l_addr + p[i].p_vaddr;
+        t->end = t->start + p[i].p_filesz;
+        t->from = t->start & ~(uintptr_t)(PAGE - 1);
+        t->to = (t->end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
         t->protection = PROT_READ | PROT_EXEC | (p[i].p_flags & PF_W ? PROT_WRITE : 0);
-        return true;
+        if (from < t->to && to > t->from)
+            return true;
     }
     return false;
+}
+
+static bool text_of(uintptr_t pc, struct text *t)
+{
+    return text_between(pc - RB_CALL_BYTES, pc, t) && pc - RB_CALL_BYTES >= t->start && pc <= t->end;
 }
 
 static bool is_hook(uintptr_t address)
@@ -105,7 +113,7 @@ static void verify(struct rb_site *s, bool gate)
         return;
     }
     s->state = RB_SITE_REFUSED;
-    if (!text_of(s->pc, &t) || !rb_arch_call(s->pc, &call) || !hook_behind(call.target))
+    if (frozen || !text_of(s->pc, &t) || !rb_arch_call(s->pc, &call) || !hook_behind(call.target))
         return;
     s->state = RB_SITE_AWAKE;
     s->bytes_back = (uint8_t)(s->pc - (uintptr_t)call.byte);
@@ -551,6 +559,30 @@ void rb_sites_forget(uintptr_t from, uintptr_t to)
             queue[kept++] = queue[i];
     queued = kept;
     rb_spin_unlock(&lock);
+}
+
+static bool is_code(struct rb_site *s)
+{
+    return !rb_site_is_gate(s);
+}
+
+void rb_sites_freeze(uintptr_t from, uintptr_t to)
+{
+    struct text t;
+
+    if (!rb_sites_on || __atomic_load_n(&frozen, __ATOMIC_RELAXED) || !text_between(from, to, &t))
+        return;
+    take_flips();
+    if (!frozen && !holds)
+        flip(&(struct batch){NULL, rb_sites_count(), is_code, RB_SITE_AWAKE});
+    rb_spin_lock(&lock);
+    __atomic_store_n(&frozen, true, __ATOMIC_RELAXED);
+    for (uint32_t r = 1; r <= used; r++)
+        if (record[r].bytes_back && record[r].state <= RB_SITE_DROWSY)
+            record[r].state = RB_SITE_REFUSED;
+    queued = 0;
+    rb_spin_unlock(&lock);
+    let_flips();
 }
 
 size_t rb_sites_bytes(void)

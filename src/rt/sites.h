@@ -101,6 +101,11 @@ RB_HIDDEN void rb_sites_hold(void);
 RB_HIDDEN void rb_sites_let(void);
 RB_HIDDEN void rb_sites_forget(uintptr_t from, uintptr_t to); // a library that is gone; within a hold
 
+// The program is about to change how these pages are protected. If there is code among them, it may mean to
+// write there (tests put other functions in the place of some): what sleeps is woken, and no code is written
+// any more. Gates go on.
+RB_HIDDEN void rb_sites_freeze(uintptr_t from, uintptr_t to);
+
 struct rb_site_counts {
     uint64_t sites, awake, refused, flips;
     uint64_t gates, open;

@@ -52,7 +52,7 @@ static double beyond_usual(struct rb_waiting *w, double turn_ns, double own_ns, 
     struct rusage used;
 
     syscall(SYS_getrusage, RUSAGE_SELF, &used);
-    const uint64_t switches = (uint64_t)used.ru_nvcsw + (uint64_t)used.ru_nivcsw;
+    const uint64_t switches = (uint64_t)used.ru_nvcsw; // the others: its time was up, or it yields and goes on
     const double lately = (double)(switches - w->switches) - 1; // the ticker's own
     const bool before = w->before;
     w->before = w->follows || w->episodes != episodes;

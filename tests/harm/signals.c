@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
@@ -237,13 +238,15 @@ static void on_small_stack(int number) // no room to print
     refused = sigaltstack(&none, NULL) ? errno : 0;
 }
 
-// The smallest the kernel takes, with nothing below it that could be written to.
+// As small as a handler can do with, whose frame holds all of the processor's registers, with nothing below
+// it that could be written to.
 static void *see_small_stack(void *unused)
 {
-    enum { PAGE = 4096, SMALL = 2048 };
+    enum { PAGE = 4096, HANDLER = 1024 };
+    const size_t size = getauxval(AT_MINSIGSTKSZ) + HANDLER, room = PAGE + size;
     struct sigaction a = {.sa_handler = on_small_stack, .sa_flags = SA_ONSTACK}, before;
-    char *pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    stack_t s = {.ss_sp = pages + PAGE, .ss_size = SMALL}, old;
+    char *pages = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t s = {.ss_sp = pages + PAGE, .ss_size = size}, old;
 
     if (pages == MAP_FAILED || mprotect(pages, PAGE, PROT_NONE))
         abort();
@@ -264,7 +267,7 @@ static void *see_small_stack(void *unused)
     SEE("small stack, was", "flags %x size %zu mine %d", (unsigned)old.ss_flags, old.ss_size,
         old.ss_sp == small_stack);
     see_stack("small stack, after", NULL);
-    munmap(pages, 3 * PAGE);
+    munmap(pages, room);
     return unused;
 }
 
