@@ -91,7 +91,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
     const uint64_t start = rb_arch_ticks();
-    const struct rb_breakpoint_hit hit = rb_breakpoint_hit(info);
+    const struct rb_breakpoint_hit hit = rb_breakpoint_hit(info, context);
 
     (void)number;
     rb_stood = 0;

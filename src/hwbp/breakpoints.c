@@ -22,6 +22,8 @@
 
 #define MINE      0x7261696c62697200u // sig_data, plus the number
 #define PERF_TRAP 6                   // si_code TRAP_PERF
+#define HARD_TRAP 4                   // si_code TRAP_HWBKPT
+#define INT1      0xf1u
 
 // As the kernel has it; libc's siginfo_t may be older.
 struct trap_info {
@@ -34,6 +36,7 @@ struct trap_info {
 struct rb_breakpoints rb_breakpoints;
 
 static pid_t process; // that opened them
+static bool ever;     // they were open; one may be hit while they are closed
 static uint64_t heard, seen_heard, seen_hits;
 static volatile bool probing;
 static volatile uint64_t probe __attribute__((aligned(8)));
@@ -76,15 +79,27 @@ void rb_breakpoints_clear_all(void)
             rb_breakpoint_clear(i);
 }
 
-struct rb_breakpoint_hit rb_breakpoint_hit(const siginfo_t *info)
+// On a virtual machine a debug exception may come without its cause: that of a breakpoint that has been moved
+// since, or none. The kernel says what it says to a debugger then, and of no cause at all what it says of the
+// instruction int1, by which a program of its own might come here.
+static bool is_without_cause(const struct trap_info *trap, const ucontext_t *context)
+{
+    const uint8_t *pc = (const uint8_t *)context->uc_mcontext.gregs[REG_RIP];
+
+    return ever && (trap->code == HARD_TRAP || (trap->code == TRAP_BRKPT && pc[-1] != INT1));
+}
+
+struct rb_breakpoint_hit rb_breakpoint_hit(const siginfo_t *info, const ucontext_t *context)
 {
     const struct trap_info *trap = (const void *)info;
 
+    if (is_without_cause(trap, context))
+        return (struct rb_breakpoint_hit){.number = RB_BREAKPOINT_LOST};
     if (trap->code != PERF_TRAP || trap->type != PERF_TYPE_BREAKPOINT || trap->data - MINE >= RB_BREAKPOINTS)
         return (struct rb_breakpoint_hit){.number = RB_BREAKPOINT_NONE};
     if (probing) {
         probing = false;
-        return (struct rb_breakpoint_hit){.number = RB_BREAKPOINT_PROBE};
+        return (struct rb_breakpoint_hit){.number = RB_BREAKPOINT_LOST};
     }
     __atomic_fetch_add(&heard, 1, __ATOMIC_RELAXED);
     return (struct rb_breakpoint_hit){(unsigned)(trap->data - MINE), trap->address, trap->flags & 1};
@@ -236,6 +251,7 @@ const char *rb_breakpoints_open(bool (*take_sigtrap)(void))
     const int saved = errno;
 
     process = (pid_t)syscall(SYS_getpid);
+    ever = true;
     const char *reason = open_all(take_sigtrap);
     if (reason)
         rb_breakpoints_close();

@@ -8,12 +8,13 @@
 
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <ucontext.h>
 
 #include "base/types.h"
 
-#define RB_BREAKPOINTS      4u    // at most
-#define RB_BREAKPOINT_NONE  0xffu // a SIGTRAP that is none of ours
-#define RB_BREAKPOINT_PROBE 0xfeu // the test of rb_breakpoints_open; nothing is left to do
+#define RB_BREAKPOINTS     4u    // at most
+#define RB_BREAKPOINT_NONE 0xffu // a SIGTRAP that is none of ours
+#define RB_BREAKPOINT_LOST 0xfeu // ours, and nothing is left to do
 
 struct rb_breakpoint {
     int fd;
@@ -32,7 +33,7 @@ extern struct rb_breakpoints rb_breakpoints;
 
 // What a SIGTRAP says.
 struct rb_breakpoint_hit {
-    unsigned number;   // of the breakpoint, or RB_BREAKPOINT_NONE, RB_BREAKPOINT_PROBE
+    unsigned number;   // of the breakpoint, or RB_BREAKPOINT_NONE, RB_BREAKPOINT_LOST
     uintptr_t address; // that it was set to when it was hit
     bool late;         // the signal was blocked: the thread has gone on since
 };
@@ -58,7 +59,7 @@ bool rb_breakpoint_set(unsigned number, uintptr_t address, unsigned bytes, bool 
 bool rb_breakpoint_clear(unsigned number);
 void rb_breakpoints_clear_all(void); // those that are set, if they are ours
 // For the handler of SIGTRAP; counts the hit as heard.
-struct rb_breakpoint_hit rb_breakpoint_hit(const siginfo_t *info);
+struct rb_breakpoint_hit rb_breakpoint_hit(const siginfo_t *info, const ucontext_t *context);
 
 static inline bool rb_breakpoint_is_set(unsigned number)
 {

@@ -278,12 +278,12 @@ static void done_with(unsigned number, bool judged)
 
 bool rb_watchpoints_trap(const siginfo_t *info, void *context)
 {
-    const struct rb_breakpoint_hit hit = rb_breakpoint_hit(info);
+    const struct rb_breakpoint_hit hit = rb_breakpoint_hit(info, context);
     struct rb_trapped caught;
     struct rb_self *me;
 
     if (hit.number >= RB_BREAKPOINTS)
-        return hit.number == RB_BREAKPOINT_PROBE;
+        return hit.number == RB_BREAKPOINT_LOST;
     const uint64_t start = rb_arch_ticks();
     const struct perf_event_attr *at = &rb_breakpoints.at[hit.number].attr;
     bool judged = false;

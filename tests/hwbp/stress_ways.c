@@ -6,7 +6,7 @@
  * - clone: children by clone, with and without shared memory
  * - suspend: handlers that run with all signals blocked, SIGTRAP among them, by sigsuspend, ppoll and sa_mask
  * - masks: what the program asks of masks and handlers is what it is told
- * - own: an int3 of the program's own, with a handler; a SIGTRAP that is sent while it is blocked
+ * - own: an int3 and an int1 of the program's own, with a handler; a SIGTRAP that is sent while it is blocked
  * - seccomp: a filter that allows next to nothing
  * - quick: ends by quick_exit; _exit: by _exit; main: the main thread ends first
  * - daemon: closes everything, forks, and the child goes on with threads
@@ -184,11 +184,13 @@ static void way_own(void)
     sigset_t trap, none;
 
     sigaction(SIGTRAP, &a, NULL);
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 50; i++) {
         __asm__ volatile("int3");
         own_steps((long[16]){0}, 100);
+        __asm__ volatile("int1");
+        own_steps((long[16]){0}, 100);
     }
-    expect(handled == 100, "an own int3 was lost");
+    expect(handled == 100, "an own int3 or int1 was lost");
     sigemptyset(&none);
     sigemptyset(&trap);
     sigaddset(&trap, SIGTRAP);
