@@ -8,6 +8,7 @@
 #include "rt/sites.h"
 #include "rt/sync.h"
 #include "rt/thread.h"
+#include "rt/waiting.h"
 
 static void rb_thread_named(pthread_t handle, const char *name)
 {

@@ -6,6 +6,7 @@
 // In static programs the memory functions are not intercepted, and calls of the others pass through the
 // guard.
 #if !defined(RB_STATIC)
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,6 +89,7 @@ RB_OWN(int, strcmp, (const char *a, const char *b))
     return __wrap_strncmp(a, b, SIZE_MAX);
 }
 
+RB_OWN_ROW(int, sched_yield, (void), ())
 RB_OWN_ROW(char *, strcpy, (char *to, const char *from), (to, from))
 RB_OWN_ROW(char *, strchr, (const char *s, int c), (s, c))
 RB_OWN_ROW(char *, strrchr, (const char *s, int c), (s, c))

@@ -9,10 +9,10 @@
 #include "rt/rt.h"
 
 struct rb_waiting {
-    uint64_t switches; // of the process's threads, at the last turn
-    uint64_t episodes; // that had begun by then
-    bool follows;      // synchronisation was followed then
-    bool before;       // or was at some time in the turn before it: a queue of threads outlives its cause
+    uint64_t waited, preempted, yielded; // threads, at the last turn
+    uint64_t episodes;                   // that had begun by then
+    bool follows;                        // synchronisation was followed then
+    bool before; // or was at some time in the turn before it: a queue of threads outlives its cause
     struct rb_waiting_pace {
         double ns, switches; // of the program itself, lately
     } at_rest, followed;
@@ -24,6 +24,7 @@ struct rb_waiting {
 // A turn is over: of it the program itself used `turn_ns`, of all `own_ns`. What waiting beyond the usual has
 // cost, in nanoseconds.
 RB_HIDDEN double rb_waiting_turn(struct rb_waiting *w, double turn_ns, double own_ns, uint64_t episodes);
+RB_HIDDEN void rb_waiting_yielded(void); // by sched_yield
 // An episode begins or ends.
 RB_HIDDEN void rb_waiting_change(struct rb_waiting *w, uint64_t episodes, bool follows);
 
