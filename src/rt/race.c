@@ -31,7 +31,7 @@ struct rb_found {
 const char *rb_race_evidence = "hb"; // written at start
 
 static rb_spin pairs_lock;
-static uint64_t pairs[KNOWN_PAIRS]; // hashes of reported pairs of places, and of word and threads; 0: free
+static uint64_t pairs[KNOWN_PAIRS]; // hashes of reported pairs of places, and of address and threads; 0: free
 static uint32_t pair_count;
 
 static rb_spin report_lock; // one report at a time; waiting for it yields (spin.c)
@@ -78,17 +78,18 @@ static uint32_t pair_slot(uint64_t hash)
     return i;
 }
 
-// Neither the places nor the word were reported yet; from now on both were. A pair of places first met on a
-// word that was reported stays unknown: on another word it is news.
-static bool is_new(uint64_t places, uint64_t word)
+// Neither the places nor the address were reported yet; from now on both were. A pair of places first met at
+// an address that was reported stays unknown: at another it is news.
+static bool is_new(uint64_t places, uint64_t address)
 {
     bool neither;
 
     rb_spin_lock(&pairs_lock);
-    neither = !pairs[pair_slot(places)] && !pairs[pair_slot(word)] && pair_count + 2 <= KNOWN_PAIRS / 4 * 3;
+    neither =
+        !pairs[pair_slot(places)] && !pairs[pair_slot(address)] && pair_count + 2 <= KNOWN_PAIRS / 4 * 3;
     if (neither) {
         pairs[pair_slot(places)] = places;
-        pairs[pair_slot(word)] = word;
+        pairs[pair_slot(address)] = address;
         pair_count += 2;
     }
     rb_spin_unlock(&pairs_lock);
@@ -104,9 +105,9 @@ void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t wher
     const uint64_t places = pair_hash(top_frame(where), top_frame(before->where));
     if (__atomic_load_n(&pairs[(uint32_t)places & (KNOWN_PAIRS - 1)], __ATOMIC_RELAXED) == places)
         return;
-    // `x++` against `x++` is three pairs of places: one is enough of the same two threads on the same word.
+    // `x++` against `x++` is three pairs of places: one of the same two threads and address is enough.
     const uint64_t threads = pair_hash(rb_where_thread(where) + 1, rb_where_thread(before->where) + 1);
-    if (!is_new(places, pair_hash(before->address >> 3, threads)))
+    if (!is_new(places, pair_hash(before->address, threads)))
         return;
     struct rb_found *f = rb_arena_alloc(&rb_process.arena, sizeof(*f));
     if (!f)

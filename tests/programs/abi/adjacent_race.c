@@ -1,4 +1,4 @@
-/* Eight bytes of one word, one a thread; the last thread writes the first one's byte. */
+/* Eight bytes of one word, one a thread; the last thread writes the first one's bytes: two races in one word. */
 #include "../order.h"
 
 _Alignas(8) char bytes[8];
@@ -6,7 +6,7 @@ _Alignas(8) char bytes[8];
 static void first(void)
 {
     bytes[0] = 1; /* RACE 1 */
-    bytes[3] = 1;
+    bytes[3] = 1; /* RACE 3 */
     rb_reach(1);
 }
 
@@ -23,6 +23,7 @@ static void third(void)
     rb_await(2);
     bytes[2] = 1;
     bytes[0] = 1; /* RACE 2 */
+    bytes[3] = 1; /* RACE 4 */
 }
 
 int main(void)

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-int one, two, data, other;
+int one, two;
+RB_APART int data;
+RB_APART int other;
 
 static void set(int fd, short type)
 {
