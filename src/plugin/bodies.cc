@@ -20,8 +20,8 @@
 // What must stay true:
 // * Synchronisation is in both bodies: hooks of atomics are never taken out. What the body without hooks
 // leaves out are accesses, and an access that is not seen hides a race and invents none.
-// * Whatever has hooks in one body is, in the other, behind a probe of its own or runs whenever something
-// does that is behind a probe or a gate.
+// * Whatever has hooks in one body is, in the other, behind a probe of its own or runs whenever, and as often
+// as, something does that is behind a probe or a gate.
 // * A hook is called by a name of ours (__railbird_read8, not __tsan_read8): it preserves all general
 // registers but r10 and r11, which a stub of the linker may use, and the lower halves of xmm0 to xmm15, and
 // gcc relies on it. TSan's own hooks do not, so such objects must not meet them.
@@ -402,15 +402,19 @@ static void find_heads(function *fun, places *p)
 // Loops that are left whole, which may go round for long: with hooks such a loop is looked at for a while,
 // and then goes on without, from the same round. There is no way back, so the loop without hooks is the
 // compiler's to improve. Those inside other loops need none, as these choose each time round.
+static bool has_rounds(class loop *l, const places *p)
+{
+    if (loop_depth(l) != 1 || l->header->flags & p->is_head || !l->latch || !contents_of(l).hooks)
+        return false;
+    const HOST_WIDE_INT most = get_max_loop_iterations_int(l);
+    return most < 0 || most >= FEW_ROUNDS;
+}
+
 static void find_rounds(function *fun, places *p)
 {
-    for (auto l : loops_list(fun, 0)) {
-        const HOST_WIDE_INT most = loop_depth(l) == 1 ? get_max_loop_iterations_int(l) : 0;
-        if ((most >= 0 && most < FEW_ROUNDS) || l->header->flags & p->is_head || !l->latch ||
-            !contents_of(l).hooks)
-            continue;
-        p->rounds.safe_push(split_edge(loop_latch_edge(l)));
-    }
+    for (auto l : loops_list(fun, 0))
+        if (has_rounds(l, p))
+            p->rounds.safe_push(split_edge(loop_latch_edge(l)));
 }
 
 // A loop that is left whole and that the block runs in every time round; its hooks count as its preheader's.
@@ -432,13 +436,21 @@ static bool has_hooks(basic_block bb)
     return c.hooks > 0;
 }
 
-// `before` is the nearest place on every way here at which a body is chosen: what runs whenever that does
-// needs nothing.
+// Does the one run whenever the other does, and as often? What comes after a loop runs once, maybe long after
+// the loop was last looked at.
+static bool runs_with(basic_block bb, basic_block before)
+{
+    return dominated_by_p(CDI_POST_DOMINATORS, before, bb) &&
+           !flow_loop_nested_p(bb->loop_father, before->loop_father);
+}
+
+// `before` is the nearest place on every way here at which a body is chosen: what runs with that needs
+// nothing.
 static void find_probes_below(basic_block bb, basic_block before, places *p, hash_set<basic_block> &wanted)
 {
-    if (bb->flags & p->is_head) {
+    if (bb->flags & p->is_head || (bb == bb->loop_father->header && has_rounds(bb->loop_father, p))) {
         before = bb;
-    } else if (wanted.contains(bb) && !dominated_by_p(CDI_POST_DOMINATORS, before, bb)) {
+    } else if (wanted.contains(bb) && !runs_with(bb, before)) {
         p->probed.safe_push(bb);
         before = bb;
     }
