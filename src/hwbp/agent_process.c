@@ -70,7 +70,7 @@ RB_EXPORT int prctl(int what, ...)
 
 #undef syscall
 long syscall(long number, ...);
-long rb_agent_syscall(long number, ...);
+long rb_raw_syscall(long number, ...);
 
 // All of them count as synchronisation: futex is the one that does.
 RB_EXPORT long syscall(long number, ...)
@@ -101,5 +101,5 @@ RB_EXPORT long syscall(long number, ...)
     default:
         break;
     }
-    return rb_agent_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    return rb_raw_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -278,10 +278,14 @@ static uint64_t take_handler(int number)
 
 static void call_handler(uint64_t word, int number, siginfo_t *info, void *context)
 {
+    const bool hidden = rb_trap_hidden(); // in the mask that comes back when it returns
+
+    rb_trap_unblock();
     if (word & TAKES_INFO)
         function_of(word)(number, info, context);
     else
         ((void (*)(int))(void (*)(void))function_of(word))(number);
+    rb_trap_hide(hidden);
 }
 
 void rb_on_signal(int number, siginfo_t *info, void *context)

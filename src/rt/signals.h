@@ -64,6 +64,8 @@ RB_HIDDEN int rb_trap_action(const struct sigaction *action, struct sigaction *o
 // What a new thread has of its creator's mask: does the program think that SIGTRAP is blocked in it?
 RB_HIDDEN bool rb_trap_hidden(void);
 RB_HIDDEN void rb_trap_hide(bool hidden);
+// The program's mask may have it, as a handler's may that is about to run: what blocks it is taken out.
+RB_HIDDEN void rb_trap_unblock(void);
 // The calling thread ends: so does what its handlers had for a stack, if it was ours.
 RB_HIDDEN void rb_signal_stack_end(struct rb_self *me);
 // What sigprocmask does.

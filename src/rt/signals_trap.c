@@ -1,9 +1,9 @@
 // SIGTRAP, which watchpoints need and the program may use for itself. Once it is taken our handler stays
 // installed whatever the program asks for; what it asks is kept here, and it is told what it wants to hear.
 //
-// Invariant: the program cannot tell. A SIGTRAP that is not a watchpoint's does what it would have done. A
-// mask that blocks SIGTRAP is remembered and not set, so that traps get through; should one come that is not
-// ours, it is blocked then, and goes back into the kernel's queue.
+// Invariant: the program cannot tell. A SIGTRAP that is not a watchpoint's does what it would have done. That
+// a mask blocks SIGTRAP is remembered and taken out of it, also of a handler's, so that traps get through;
+// should one come that is not ours, it is blocked then, and goes back into the kernel's queue.
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ static RB_TLS bool trap_hidden; // the program thinks that it is blocked
 
 static void mask_for_handler(const ucontext_t *context)
 {
-    const uint64_t bit = (uint64_t)1 << (SIGTRAP - 1);
+    const uint64_t bit = rb_signal_bit(SIGTRAP);
     uint64_t mask, more;
 
     __builtin_memcpy(&mask, &context->uc_sigmask, sizeof(mask));
@@ -95,8 +95,8 @@ int rb_trap_action(const struct sigaction *action, struct sigaction *old)
 
 bool rb_trap_take(void)
 {
+    const uint64_t bit = rb_signal_bit(SIGTRAP);
     uint64_t blocked = 0;
-    const uint64_t bit = (uint64_t)1 << (SIGTRAP - 1);
 
     if (rb_trap_taken)
         return true;
@@ -124,30 +124,38 @@ void rb_trap_hide(bool hidden)
     trap_hidden = hidden;
 }
 
-// The mask that the program wants, with SIGTRAP left out while watchpoints are in use.
+// ---- masks: the kernel changes what the program believes in, and we take SIGTRAP out again -------------
+
+static void show_mask(void)
+{
+    const uint64_t bit = rb_signal_bit(SIGTRAP);
+
+    if (!trap_hidden)
+        return;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, 8);
+    trap_hidden = false;
+}
+
+void rb_trap_unblock(void)
+{
+    const uint64_t bit = rb_signal_bit(SIGTRAP);
+    uint64_t blocked = 0;
+
+    if (!rb_trap_taken || !rb_watchpoints_on())
+        return;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, 8);
+    if (!(blocked & bit))
+        return;
+    trap_hidden = true; // first: one that waits comes now, and goes back
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, 8);
+}
+
 static int change_mask(int (*real)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set,
                        sigset_t *old)
 {
-    const bool names = set && sigismember(set, SIGTRAP) == 1, before = trap_hidden;
-    bool hidden = before;
-    sigset_t mine;
-
-    if (set && rb_trap_taken) {
-        mine = *set;
-        if (how == SIG_SETMASK)
-            hidden = names && rb_watchpoints_on();
-        else if (names)
-            hidden = how == SIG_BLOCK && rb_watchpoints_on();
-        if (names && hidden)
-            sigdelset(&mine, SIGTRAP);
-        set = &mine;
-    }
-    trap_hidden = hidden; // first: a SIGTRAP that waits comes before the call returns
+    show_mask();
     const int r = real(how, set, old);
-    if (r)
-        trap_hidden = before;
-    if (r == 0 && old && before)
-        sigaddset(old, SIGTRAP);
+    rb_trap_unblock();
     return r;
 }
 
@@ -164,4 +172,14 @@ RB_INTERCEPT(int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old)
 RB_INTERCEPT(int, sigprocmask, (int how, const sigset_t *set, sigset_t *old))
 {
     return rb_signal_mask(how, set, old);
+}
+
+// The program's syscall(SYS_rt_sigprocmask, ...): arch_syscall_*.S.
+RB_HIDDEN long rb_mask_by_number(long number, long how, const void *set, void *old, long size);
+long rb_mask_by_number(long number, long how, const void *set, void *old, long size)
+{
+    show_mask();
+    const long r = syscall(number, how, set, old, size);
+    rb_trap_unblock();
+    return r;
 }

@@ -38,7 +38,7 @@
 #define FRESH        100000u  // ticks that a write may wait for the thread's next access
 #define LONGEST      500000u  // ticks
 #define TRACED_TURNS 128u     // of the ticker, from one look for a debugger to the next
-#define UNHEARD      4096     // hits in a turn that no handler heard of
+#define UNHEARD      64       // hits in a turn that no handler heard of
 
 // What a breakpoint is set for.
 struct slot {

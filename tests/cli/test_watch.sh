@@ -50,12 +50,15 @@ fi
 # --- the process's own
 expect "none: status" $status 0
 [ "$(stat_of watch_armed)" -gt 0 ] || fail "no watchpoint was set"
-for way in none block spawn threads close raw; do
+for way in none block spawn threads close raw handler; do
   watched "" ./ways $way
   expect "$way: status" $status 0
   expect "$way: races" "$(stat_of races)" 0
   grep -qx done out || fail "$way: did not come to its end"
 done
+# Masks that nobody sees: watchpoints are given up at once, which is late where a hit comes without its cause (docs/runtime.md, 8).
+watched "" ./ways bare
+[ $status = 133 ] || expect "bare: status" $status 0
 watched "" ./ways exec
 expect "exec: status" $status 0
 expect "exec" "$(tail -n 1 out)" executed
@@ -67,10 +70,14 @@ expect "few descriptors" "$(missing)" "no descriptor is free"
 
 # --- what was watched in an episode says nothing once all rests
 "$RAILBIRD" cc -O1 -g "$RB_TEST_DATA/watch/rests.c" -o rests || fail "cannot build rests"
-watched "" ./rests 700
-expect "rests: status" $status 0
-[ "$(stat_of episodes)" -gt 1 ] || fail "all rested at no time"
-[ "$(stat_of watch_judged)" -gt 0 ] || fail "rests: nothing was judged"
+judged=0
+for ((i = 0; i < 12 && judged == 0; i++)); do # few are set in so short a run, and one of them may be hit by its own thread
+  watched "" ./rests 700
+  expect "rests: status" $status 0
+  [ "$(stat_of episodes)" -gt 1 ] || fail "all rested at no time"
+  judged=$(stat_of watch_judged)
+done
+[ "$judged" -gt 0 ] || fail "rests: nothing was judged"
 for seed in 1 2 3 4 5; do
   watched seed=$seed ./rests 250
   expect "rests, seed $seed: status" $status 0

@@ -7,6 +7,8 @@
  * - close: closes all descriptors but the first three
  * - block: all signals, in all threads
  * - raw: the same by the system call
+ * - bare: and by the instruction, which nobody sees
+ * - handler: works in a handler whose mask has all signals
  * - exec: becomes another program
  * - spawn: starts others, by fork and by posix_spawn
  * - threads: many short threads come and go
@@ -23,25 +25,66 @@
 
 long shared[64];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int raw_block;
+static int raw_block, bare_block, by_handler;
 
 __attribute__((noinline)) static void add(long *to, long value)
 {
     *to += value;
 }
 
+static void block_bare(const unsigned long *all)
+{
+    register long size __asm__("r10") = 8;
+    long r;
+
+    __asm__ volatile("syscall"
+                     : "=a"(r)
+                     : "a"(SYS_rt_sigprocmask), "D"(SIG_SETMASK), "S"(all), "d"(NULL), "r"(size)
+                     : "rcx", "r11", "memory");
+    if (r)
+        exit(7);
+}
+
+static int blocks_trap(void)
+{
+    sigset_t now;
+
+    return sigprocmask(SIG_BLOCK, NULL, &now) == 0 && sigismember(&now, SIGTRAP) == 1;
+}
+
+// In the thread that has the lock.
+static void on_user(int number)
+{
+    for (int i = 0; i < 64; i++)
+        add(&shared[i], number);
+    if (!blocks_trap())
+        _exit(8);
+}
+
+static void by_signal(void)
+{
+    raise(SIGUSR1);
+    if (blocks_trap())
+        exit(9);
+}
+
 static void *work(void *unused)
 {
-    unsigned long all = ~0ul;
+    unsigned long all = ~0ul, now = 0;
     long own[8] = {0};
 
-    if (raw_block)
-        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
+    if (raw_block && (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8) ||
+                      syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &now, 8) || !(now >> (SIGTRAP - 1) & 1)))
+        exit(7);
+    if (bare_block)
+        block_bare(&all);
     for (int i = 0; i < 30000; i++) {
         for (int k = 0; k < 8; k++)
             add(&own[k], i);
         pthread_mutex_lock(&mutex);
         add(&shared[i % 64], own[i % 8]);
+        if (by_handler && i % 100 == 0)
+            by_signal();
         pthread_mutex_unlock(&mutex);
     }
     return unused;
@@ -100,9 +143,14 @@ static void start_others(void)
 int main(int count, char **words)
 {
     const char *way = count > 1 ? words[1] : "none";
+    struct sigaction handler = {.sa_handler = on_user};
     sigset_t all;
 
     raw_block = !strcmp(way, "raw");
+    bare_block = !strcmp(way, "bare");
+    by_handler = !strcmp(way, "handler");
+    sigfillset(&handler.sa_mask);
+    sigaction(SIGUSR1, &handler, NULL);
     if (!strcmp(way, "block")) {
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, NULL);
@@ -118,7 +166,7 @@ int main(int count, char **words)
     if (!strcmp(way, "threads"))
         many_threads();
     in_threads();
-    if (!strcmp(way, "block") && (sigprocmask(SIG_BLOCK, NULL, &all) || sigismember(&all, SIGTRAP) != 1))
+    if (!strcmp(way, "block") && !blocks_trap())
         return 6;
     puts("done");
     fflush(stdout);
