@@ -70,14 +70,15 @@ expect "few descriptors" "$(missing)" "no descriptor is free"
 
 # --- what was watched in an episode says nothing once all rests
 "$RAILBIRD" cc -O1 -g "$RB_TEST_DATA/watch/rests.c" -o rests || fail "cannot build rests"
-judged=0
-for ((i = 0; i < 12 && judged == 0; i++)); do # few are set in so short a run, and one of them may be hit by its own thread
+rested=0 judged=0
+for ((i = 0; i < 12 && (rested == 0 || judged == 0); i++)); do # in so short a run there are few episodes, few watchpoints, and own hits
   watched "" ./rests 700
   expect "rests: status" $status 0
-  [ "$(stat_of episodes)" -gt 1 ] || fail "all rested at no time"
-  judged=$(stat_of watch_judged)
+  [ "$(stat_of episodes)" -le 1 ] || rested=1
+  [ "$(stat_of watch_judged)" = 0 ] || judged=1
 done
-[ "$judged" -gt 0 ] || fail "rests: nothing was judged"
+expect "rests: all rested" $rested 1
+expect "rests: something was judged" $judged 1
 for seed in 1 2 3 4 5; do
   watched seed=$seed ./rests 250
   expect "rests, seed $seed: status" $status 0
