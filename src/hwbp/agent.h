@@ -235,7 +235,8 @@ RB_HIDDEN bool rb_trap_hidden(void);          // the program thinks that it is b
 RB_HIDDEN void rb_trap_drain(void);           // waits until nobody looks at a trap
 RB_HIDDEN void rb_trap_begin(bool hidden);    // a thread begins: whatever its mask, SIGTRAP is not in it
 RB_HIDDEN void rb_trap_refused(void);         // there will be no traps: masks are the program's own
-RB_HIDDEN void rb_trap_strip(uint64_t *mask); // leaves it out, while there may be traps
+// The program's syscall(SYS_rt_sigprocmask, ...).
+RB_HIDDEN long rb_trap_mask_by_number(long how, long set, long old, long size);
 
 // Real functions (agent_sync.c)
 RB_HIDDEN void *rb_agent_find(void **slot, const char *name);

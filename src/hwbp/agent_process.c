@@ -75,7 +75,6 @@ long rb_raw_syscall(long number, ...);
 // All of them count as synchronisation: futex is the one that does.
 RB_EXPORT long syscall(long number, ...)
 {
-    uint64_t mask;
     long a[6];
     va_list list;
 
@@ -92,12 +91,7 @@ RB_EXPORT long syscall(long number, ...)
         a[0] = rb_agent_finish((int)a[0]);
         break;
     case SYS_rt_sigprocmask:
-        if (a[1] && a[3] == 8 && (a[0] == SIG_BLOCK || a[0] == SIG_SETMASK)) {
-            __builtin_memcpy(&mask, (const void *)a[1], sizeof(mask));
-            rb_trap_strip(&mask);
-            a[1] = (long)&mask;
-        }
-        break;
+        return rb_trap_mask_by_number(a[0], a[1], a[2], a[3]);
     default:
         break;
     }

@@ -39,12 +39,6 @@ bool rb_trap_hidden(void)
     return hidden;
 }
 
-void rb_trap_strip(uint64_t *mask)
-{
-    if (__atomic_load_n(&taken, __ATOMIC_RELAXED))
-        *mask &= ~BIT;
-}
-
 static bool has_handler(const struct sigaction *a)
 {
     return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN;
@@ -282,30 +276,42 @@ static void deliver_waiting(void)
     syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), syscall(SYS_gettid), (long)SIGTRAP, &waiting_is);
 }
 
+// The kernel changes the mask that the program believes in; then SIGTRAP is taken out again.
+static void show_mask(void)
+{
+    const uint64_t bit = BIT;
+
+    if (taken && hidden)
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, 8L);
+}
+
+static void hide_mask(void)
+{
+    const uint64_t bit = BIT;
+    uint64_t blocked = 0;
+
+    if (!taken)
+        return;
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, &blocked, 8L);
+    hidden = blocked & BIT;
+    deliver_waiting();
+}
+
 static int change_mask(int (*real)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set,
                        sigset_t *old)
 {
-    const bool names = set && sigismember(set, SIGTRAP) == 1, before = hidden;
-    sigset_t mine;
-
     rb_agent_bump();
-    if (!taken)
-        return real(how, set, old);
-    if (set) {
-        mine = *set;
-        sigdelset(&mine, SIGTRAP);
-        set = &mine;
-    }
+    show_mask();
     const int r = real(how, set, old);
-    if (r == 0 && set) {
-        if (how == SIG_SETMASK)
-            hidden = names;
-        else if (names)
-            hidden = how == SIG_BLOCK;
-        deliver_waiting();
-    }
-    if (r == 0 && old && before)
-        sigaddset(old, SIGTRAP);
+    hide_mask();
+    return r;
+}
+
+long rb_trap_mask_by_number(long how, long set, long old, long size)
+{
+    show_mask();
+    const long r = syscall(SYS_rt_sigprocmask, how, set, old, size);
+    hide_mask();
     return r;
 }
 
