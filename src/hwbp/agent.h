@@ -5,7 +5,7 @@
 // reports and one line when nothing can be done. What runs in the handler of SIGTRAP makes system calls and
 // nothing else of libc's.
 //
-// Inside the agent `syscall` means the bare system call (agent_raw.c): the program's own goes by
+// Inside the agent `syscall` means the bare system call (rt/arch_syscall_x86_64.S): the program's own goes by
 // agent_process.c and is counted.
 #ifndef RB_HWBP_AGENT_H
 #define RB_HWBP_AGENT_H
