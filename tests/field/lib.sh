@@ -65,19 +65,35 @@ needs() {
 }
 
 # apt-get with this machine's archives as archives of sources, which few machines have among their own; kept in our folder.
+# sources RELEASE WORD...: RELEASE is `own`, or the one that is asked instead, as `testing`
 sources() {
-  local apt=$cache/apt entry
+  local release=$1 apt=$cache/apt entry instead=''
+  shift
+  if [ "$release" != own ]; then
+    apt=$cache/apt-$release
+    instead="s/^Suites:.*/Suites: $release/; s/^(deb-src +(\\[[^]]*\\] +)?[^ ]+ +)[^ ]+/\\1$release/"
+  fi
   local with=(-o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$apt/sources" -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt"
     -o APT::Sandbox::User=root)
   if [ ! -e "$apt/.done" ]; then
     mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/archives/partial"
     for entry in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
-      [ -e "$entry" ] && sed -E 's/^Types:.*/Types: deb-src/; /^deb-src /d; s/^deb /deb-src /' "$entry" >"$apt/sources/${entry##*/}"
+      [ -e "$entry" ] && sed -E "s/^Types:.*/Types: deb-src/; /^deb-src /d; s/^deb /deb-src /; $instead" "$entry" >"$apt/sources/${entry##*/}"
     done
     [ ! -e "$apt/sources/sources.list" ] || mv "$apt/sources/sources.list" "$apt/sources/main.list"
     apt-get "${with[@]}" -qq update && touch "$apt/.done"
   fi
   apt-get "${with[@]}" "$@"
+}
+
+# download: the source of this machine's release; if its archive has only what says that there is one, of those that follow.
+download() {
+  local release
+  for release in own stable testing; do
+    rm -f "$program"_*
+    sources "$release" source --download-only -q "$program" && return
+    sources "$release" source --download-only --tar-only -q "$program" && return
+  done
 }
 
 # The source, patched as Debian patches it; without its patches where only the upstream archive can be had.
@@ -88,8 +104,7 @@ fetch() {
   rm -rf "$source_folder"
   (
     cd "$cache/download"
-    sources source --download-only -q "$program" >"$program.log" 2>&1 ||
-      sources source --download-only --tar-only -q "$program" >>"$program.log" 2>&1 || true
+    download >"$program.log" 2>&1 || true
   )
   local dsc archive
   dsc=$(find "$cache/download" -name "${program}_*.dsc" | sort -V | tail -1)
