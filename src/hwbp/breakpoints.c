@@ -81,12 +81,12 @@ void rb_breakpoints_clear_all(void)
 
 // On a virtual machine a debug exception may come without its cause: that of a breakpoint that has been moved
 // since, or none. The kernel says what it says to a debugger then, and of no cause at all what it says of the
-// instruction int1, by which a program of its own might come here.
+// instruction int1, by which a program of its own might come here: after it, on some processors before it.
 static bool is_without_cause(const struct trap_info *trap, const ucontext_t *context)
 {
     const uint8_t *pc = (const uint8_t *)context->uc_mcontext.gregs[REG_RIP];
 
-    return ever && (trap->code == HARD_TRAP || (trap->code == TRAP_BRKPT && pc[-1] != INT1));
+    return ever && (trap->code == HARD_TRAP || (trap->code == TRAP_BRKPT && pc[-1] != INT1 && pc[0] != INT1));
 }
 
 struct rb_breakpoint_hit rb_breakpoint_hit(const siginfo_t *info, const ucontext_t *context)

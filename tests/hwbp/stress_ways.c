@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -178,9 +180,19 @@ static void way_masks(void)
     (void)info;
 }
 
+// Some processors, or what makes them believe that they are ones, have the program counter before an int1.
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+    ucontext_t *u = context;
+
+    (void)info;
+    on_signal(number);
+    u->uc_mcontext.gregs[REG_RIP] += *(const uint8_t *)u->uc_mcontext.gregs[REG_RIP] == 0xf1;
+}
+
 static void way_own(void)
 {
-    struct sigaction a = {.sa_handler = on_signal};
+    struct sigaction a = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
     sigset_t trap, none;
 
     sigaction(SIGTRAP, &a, NULL);

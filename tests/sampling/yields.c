@@ -1,5 +1,6 @@
 // yields MILLISECONDS: one thread works for so much CPU time and then writes a word, while another spins with
-// sched_yield until it has, and then writes it too: unordered, in code that is new.
+// sched_yield until it has, and then writes it too: unordered, in code that is new. Both on one processor.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -37,10 +38,24 @@ static void *spins(void *unused)
     return unused;
 }
 
+static void share_a_processor(void)
+{
+    cpu_set_t may, one;
+    int first = 0;
+
+    sched_getaffinity(0, sizeof(may), &may);
+    while (!CPU_ISSET(first, &may))
+        first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+}
+
 int main(int argc, char **argv)
 {
     pthread_t a, b;
 
+    share_a_processor();
     milliseconds = argc > 1 ? atoi(argv[1]) : 40;
     pthread_create(&a, NULL, works, NULL);
     pthread_create(&b, NULL, spins, NULL);
