@@ -273,13 +273,13 @@ static void move_object(struct rb_self *me, uintptr_t from, uintptr_t to)
 {
     struct rb_object *old = rb_object_find(me, from), kept;
 
-    rb_objects_forget(me, to, 8);
+    rb_objects_forget(me, to, 1);
     if (!old)
         return;
     kept = *old;
     old->main = old->readers = (struct rb_sync){0};
     rb_object_unlock(old);
-    rb_objects_forget(me, from, 8);
+    rb_objects_forget(me, from, 1);
     struct rb_object *new = rb_object_make(me, to);
     if (!new) { // all are gone, and the history as well
         rb_process.ops->sync_clear(&me->engine, &kept.main);
@@ -296,10 +296,17 @@ static void move_object(struct rb_self *me, uintptr_t from, uintptr_t to)
     rb_object_unlock(new);
 }
 
+static bool is_bare(uintptr_t address)
+{
+    return !__atomic_load_n(&chains[chain_of(address)], __ATOMIC_RELAXED);
+}
+
+// An object may be at any byte.
 void rb_objects_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes)
 {
-    for (size_t i = 0; i < bytes && from != to; i += 8) {
-        const size_t at = to > from ? bytes - 8 - i : i;
-        move_object(me, from + at, to + at);
+    for (size_t i = 0; i < bytes && from != to; i++) {
+        const size_t at = to > from ? bytes - 1 - i : i;
+        if (!is_bare(from + at) || !is_bare(to + at))
+            move_object(me, from + at, to + at);
     }
 }
