@@ -539,17 +539,21 @@ unsigned rb_options_parse_tsan(struct rb_options *o, const char *text, const str
                                             RB_OPT_log_path};
     const uint32_t ours = o->given;
     unsigned complaints = 0;
+    bool reports = true, flag;
     struct pair p;
 
     while (next_pair(&text, true, &p)) {
         const int option = find(p.name);
-        bool reports;
 
         for (size_t i = 0; i < RB_LENGTH(shared); i++)
             if (option == (int)shared[i] && !(ours >> option & 1))
                 complaints += !set_pair(o, option, &p, "TSAN_OPTIONS", host);
-        if (equal(p.name, "report_bugs") && !(ours >> RB_OPT_report & 1) && parse_flag(p.value, &reports))
-            o->report = reports;
+        if (equal(p.name, "report_bugs") && parse_flag(p.value, &flag))
+            reports = flag;
+    }
+    if (!reports && !(ours >> RB_OPT_report & 1)) { // what is not told does not change the exit status either
+        o->report = false;
+        o->exitcode = ours >> RB_OPT_exitcode & 1 ? o->exitcode : 0;
     }
     o->given = ours; // they are TSan's, not ours: a later rb_options_parse is not to know of them
     return complaints;

@@ -59,7 +59,7 @@ unsigned rb_options_parse(struct rb_options *o, const char *text, const char *so
                           const struct rb_options_host *host);
 
 // The keys of TSAN_OPTIONS that mean the same here (suppressions, halt_on_error, exitcode, log_path, and
-// report_bugs=0 for report=none), unless ours were given. Its other keys are passed over.
+// report_bugs=0 for report=none:exitcode=0), unless ours were given. Its other keys are passed over.
 unsigned rb_options_parse_tsan(struct rb_options *o, const char *text, const struct rb_options_host *host);
 
 // The known key nearest to `name` in letters to change, or NULL if none is near.

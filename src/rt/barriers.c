@@ -12,6 +12,7 @@
 // edge too many.
 #include "rt/barriers.h"
 
+#include "rt/callers.h"
 #include "rt/intercept.h"
 #include "rt/record.h"
 #include "rt/sync.h"
@@ -140,9 +141,10 @@ RB_INTERCEPT(int, pthread_barrier_init,
              (pthread_barrier_t * b, const pthread_barrierattr_t *a, unsigned count))
 {
     const int r = RB_REAL(pthread_barrier_init)(b, a, count), saved = errno;
-    struct rb_self *me = r == 0 ? rb_enter() : NULL;
     int shared = PTHREAD_PROCESS_PRIVATE;
 
+    WRITE(b, r == 0); // a wait that nothing orders is a race on it, as with locks
+    struct rb_self *me = r == 0 ? rb_enter() : NULL;
     if (me) {
         if (a)
             pthread_barrierattr_getpshared(a, &shared);
@@ -162,9 +164,10 @@ RB_INTERCEPT(int, pthread_barrier_wait, (pthread_barrier_t * b))
 {
     const int before = errno;
     const uint32_t process = forks;
-    struct rb_self *me = rb_enter();
     struct round *round = NULL;
 
+    RB_TOUCH(RB_HOW_ATOMIC, b, 1);
+    struct rb_self *me = rb_enter();
     if (me) {
         round = arrive(me, (uintptr_t)b);
         rb_leave(me);

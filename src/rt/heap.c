@@ -122,6 +122,20 @@ void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
     rb_objects_forget(me, address, size);
 }
 
+// What the kernel refuses at once stays as it is, with all that is known of it.
+bool rb_may_go(uintptr_t address, size_t size)
+{
+    const uintptr_t last = (uintptr_t)1 << 47, page = 4096;
+
+    return address % page == 0 && size && address < last && size <= last - address;
+}
+
+void rb_memory_goes(struct rb_self *me, uintptr_t address, size_t size)
+{
+    if (rb_may_go(address, size))
+        rb_memory_new(me, address, size);
+}
+
 size_t rb_segment_bytes(int segment)
 {
     struct shmid_ds of;

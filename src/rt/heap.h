@@ -26,6 +26,9 @@ extern RB_HIDDEN void (*rb_heap_told_new)(const volatile void *block, size_t siz
 extern RB_HIDDEN void (*rb_heap_told_gone)(const volatile void *block);
 // Memory that starts anew: mappings, stacks.
 RB_HIDDEN void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size);
+// Is about to be unmapped; may that be?
+RB_HIDDEN void rb_memory_goes(struct rb_self *me, uintptr_t address, size_t size);
+RB_HIDDEN bool rb_may_go(uintptr_t address, size_t size);
 RB_HIDDEN size_t rb_segment_bytes(int segment); // of System V
 
 #endif

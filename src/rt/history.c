@@ -252,12 +252,12 @@ void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t whe
     believe(hit);
 }
 
-// What to do with the entries of a line of memory that overlap [from, end): the bucket's lock is held.
+// What to do with the entries of a bucket that overlap [from, end): its lock is held.
 typedef void (*visit)(struct rb_self *me, struct entry *e, void *context);
 
-static void visit_line(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
+static void visit_bucket(struct rb_self *me, struct bucket *b, uintptr_t from, uintptr_t end, visit function,
+                         void *context)
 {
-    struct bucket *b = bucket_of(from);
     uint64_t left = 0;
 
     rb_spin_lock(&b->lock);
@@ -273,14 +273,34 @@ static void visit_line(struct rb_self *me, uintptr_t from, uintptr_t end, visit 
     rb_spin_unlock(&b->lock);
 }
 
+static void visit_line(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
+{
+    visit_bucket(me, bucket_of(from), from, end, function, context);
+}
+
+static size_t visit_all(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
+{
+    size_t looked_at = 0;
+
+    for (uint64_t i = 0; i <= bucket_mask; i++)
+        if (__atomic_load_n(&lines[i], __ATOMIC_RELAXED)) {
+            visit_bucket(me, &buckets[i], from, end, function, context);
+            looked_at++;
+        }
+    return looked_at;
+}
+
 // All entries of [from, end), page by page: pages and lines without entries are passed over, the latter
 // without a lock. Whoever gave this memory up, so that it can be new to others, has put its entries in
-// before. How many lines were looked at.
+// before. Where there are more pages than buckets (address space is reserved by terabytes), bucket by bucket.
+// How many lines were looked at.
 static size_t visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
 {
     const uintptr_t page = (uintptr_t)1 << PAGE_SHIFT, line = (uintptr_t)1 << LINE_SHIFT;
     size_t looked_at = 0;
 
+    if ((end - from) >> PAGE_SHIFT > bucket_mask)
+        return visit_all(me, from, end, function, context);
     for (uintptr_t at = from; at < end && at >= from; at = (at | (page - 1)) + 1) {
         if (__atomic_load_n(page_of(at), __ATOMIC_RELAXED) == 0)
             continue;

@@ -259,6 +259,11 @@ void rb_objects_forget(struct rb_self *me, uintptr_t from, size_t bytes)
 
     if (!bytes || end < from)
         return;
+    if (bytes >> PAGE_SHIFT > CHAINS) { // chain by chain
+        for (uint32_t chain = 0; chain < CHAINS; chain++)
+            forget_chain(me, chain, from, end);
+        return;
+    }
     for (uintptr_t at = from; at < end && at >= from; at = (at | (page - 1)) + 1) {
         if (__atomic_load_n(page_of(at), __ATOMIC_RELAXED) == 0)
             continue;

@@ -104,6 +104,11 @@ RB_OWN_ROW(void *, mmap, (void *a, size_t size, int prot, int flags, int fd, off
            (a, size, prot, flags, fd, at))
 RB_OWN_ROW(int, munmap, (void *a, size_t size), (a, size))
 
+RB_OWN(int, clone, (int (*function)(void *), void *stack, int flags, void *argument, ...))
+{
+    return RB_REAL(clone)(function, stack, flags, argument);
+}
+
 RB_OWN(int, snprintf, (char *to, size_t n, const char *format, ...))
 {
     va_list list;

@@ -2,7 +2,8 @@
 // accesses, older annotations, settings. Reports and memory are in tsan_report.c, the heap in tsan_heap.c,
 // Java in tsan_java.c, system calls in tsan_syscalls.c.
 //
-// Left out, because they belong to other tools: __sanitizer_cov_*, __sanitizer_weak_hook_* and the like.
+// Hooks of coverage do nothing (coverage.c); left out, because they belong to other tools:
+// __sanitizer_weak_hook_* and the like.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,31 +17,36 @@
 // ---- functions of TSan's tests
 // -------------------------------------------------------------------------------
 
-// A barrier that no detector sees: two words, the parties and how many have ever arrived.
-struct barrier {
-    uint32_t arrived, parties;
-};
+// A barrier that no detector sees. All its state is one word of 32 bits, as tests have no more room for it:
+// how many it is for, how many have arrived in this round, and the rounds that are over.
+#define PARTY_BITS 10u
+#define ONE_MORE   (1u << PARTY_BITS)
+#define ONE_ROUND  (1u << 2 * PARTY_BITS)
 
-RB_EXPORT void __tsan_testonly_barrier_init(struct barrier *b, uint32_t parties);
-RB_EXPORT void __tsan_testonly_barrier_init(struct barrier *b, uint32_t parties)
+RB_EXPORT void __tsan_testonly_barrier_init(uint32_t *barrier, uint32_t parties);
+RB_EXPORT void __tsan_testonly_barrier_init(uint32_t *barrier, uint32_t parties)
 {
-    *b = (struct barrier){0, parties};
+    __atomic_store_n(barrier, parties & (ONE_MORE - 1), __ATOMIC_RELEASE);
 }
 
-RB_EXPORT void __tsan_testonly_barrier_wait(struct barrier *b);
-RB_EXPORT void __tsan_testonly_barrier_wait(struct barrier *b)
+RB_EXPORT void __tsan_testonly_barrier_wait(uint32_t *barrier);
+RB_EXPORT void __tsan_testonly_barrier_wait(uint32_t *barrier)
 {
-    const uint32_t before = __atomic_fetch_add(&b->arrived, 1, __ATOMIC_ACQ_REL), round = before / b->parties;
+    uint32_t before = __atomic_load_n(barrier, __ATOMIC_RELAXED), now;
+    bool last;
 
-    if ((before + 1) % b->parties == 0) {
-        syscall(SYS_futex, &b->arrived, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+    do {
+        const uint32_t parties = before & (ONE_MORE - 1), arrived = (before / ONE_MORE & (ONE_MORE - 1)) + 1;
+        last = arrived >= parties;
+        now = last ? (before & -ONE_ROUND) + ONE_ROUND + parties : before + ONE_MORE;
+    } while (!__atomic_compare_exchange_n(barrier, &before, now, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    if (last) {
+        syscall(SYS_futex, barrier, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
         return;
     }
-    for (;;) {
-        const uint32_t now = __atomic_load_n(&b->arrived, __ATOMIC_ACQUIRE);
-        if (now / b->parties != round)
-            return;
-        syscall(SYS_futex, &b->arrived, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
+    while (now / ONE_ROUND == before / ONE_ROUND) {
+        syscall(SYS_futex, barrier, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
+        now = __atomic_load_n(barrier, __ATOMIC_ACQUIRE);
     }
 }
 

@@ -251,6 +251,9 @@ static void tsan(void **state)
     rb_options_parse_tsan(&o, "exitcode=3:report_bugs=0", &host);
     assert_int_equal(o.exitcode, 9);
     assert_false(o.report);
+    o = good("");
+    rb_options_parse_tsan(&o, "exitcode=3:report_bugs=0", &host);
+    assert_int_equal(o.exitcode, 0);
     o = good("report=text");
     rb_options_parse_tsan(&o, "report_bugs=0:stats=1", &host);
     assert_true(o.report);
