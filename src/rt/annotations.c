@@ -132,13 +132,14 @@ enum { MUTEX_READ = 1 << 3, MUTEX_TRY = 1 << 4, MUTEX_TRY_FAILED = 1 << 5 };
 
 RB_SAY(__tsan_mutex_create, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
 RB_SAY(__tsan_mutex_destroy, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
-// Between pre_lock and post_lock the program works on the mutex itself, by means the annotations stand for.
+// Between pre_lock and post_lock the program works on the mutex itself, by means the annotations stand for: its
+// accesses are not looked at. What it synchronises by there orders all the same, other locks above all: what
+// they order (a block of a pool's) is used outside as well.
 RB_SAY(__tsan_mutex_pre_lock, (void *m, unsigned flags),
-       ((void)m, (void)flags, me->ignore_sync++, me->ignore_reads++, me->ignore_writes++))
+       ((void)m, (void)flags, me->ignore_reads++, me->ignore_writes++))
 RB_EXPORT void __tsan_mutex_post_lock(void *m, unsigned flags, int recursion);
 static void resume(struct rb_self *me)
 {
-    me->ignore_sync -= me->ignore_sync > 0;
     me->ignore_reads -= me->ignore_reads > 0;
     me->ignore_writes -= me->ignore_writes > 0;
 }
@@ -170,7 +171,6 @@ RB_EXPORT int __tsan_mutex_pre_unlock(void *m, unsigned flags)
         rb_on_read_unlock(me, (uintptr_t)m);
     else
         rb_on_rw_unlock(me, (uintptr_t)m);
-    me->ignore_sync++;
     me->ignore_reads++;
     me->ignore_writes++;
     rb_leave(me);
@@ -178,12 +178,12 @@ RB_EXPORT int __tsan_mutex_pre_unlock(void *m, unsigned flags)
 }
 RB_SAY(__tsan_mutex_post_unlock, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
 RB_SAY(__tsan_mutex_pre_signal, (void *m, unsigned flags),
-       ((void)m, (void)flags, me->ignore_sync++, me->ignore_reads++, me->ignore_writes++))
+       ((void)m, (void)flags, me->ignore_reads++, me->ignore_writes++))
 RB_SAY(__tsan_mutex_post_signal, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
 // Divert: back to the program for a while in the middle of a mutex operation.
 RB_SAY(__tsan_mutex_pre_divert, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
 RB_SAY(__tsan_mutex_post_divert, (void *m, unsigned flags),
-       ((void)m, (void)flags, me->ignore_sync++, me->ignore_reads++, me->ignore_writes++))
+       ((void)m, (void)flags, me->ignore_reads++, me->ignore_writes++))
 
 // ---- fibers --------------------------------------------------------------------------------------------
 // A fiber has a state of its own; switching makes the thread use that one. The state a thread began with
