@@ -132,17 +132,23 @@ enum { MUTEX_READ = 1 << 3, MUTEX_TRY = 1 << 4, MUTEX_TRY_FAILED = 1 << 5 };
 
 RB_SAY(__tsan_mutex_create, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
 RB_SAY(__tsan_mutex_destroy, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
-// Between pre_lock and post_lock the program works on the mutex itself, by means the annotations stand for: its
-// accesses are not looked at. What it synchronises by there orders all the same, other locks above all: what
-// they order (a block of a pool's) is used outside as well.
-RB_SAY(__tsan_mutex_pre_lock, (void *m, unsigned flags),
-       ((void)m, (void)flags, me->ignore_reads++, me->ignore_writes++))
-RB_EXPORT void __tsan_mutex_post_lock(void *m, unsigned flags, int recursion);
+// Between pre_lock and post_lock the program works on the mutex itself, by means the annotations stand for:
+// its accesses are not looked at, and its atomics order nothing. Other locks that it takes there order as
+// ever: what they order, a block of a pool's perhaps, is used outside as well.
+static void suspend(struct rb_self *me)
+{
+    me->ignore_atomics++;
+    me->ignore_reads++;
+    me->ignore_writes++;
+}
 static void resume(struct rb_self *me)
 {
+    me->ignore_atomics -= me->ignore_atomics > 0;
     me->ignore_reads -= me->ignore_reads > 0;
     me->ignore_writes -= me->ignore_writes > 0;
 }
+RB_SAY(__tsan_mutex_pre_lock, (void *m, unsigned flags), ((void)m, (void)flags, suspend(me)))
+RB_EXPORT void __tsan_mutex_post_lock(void *m, unsigned flags, int recursion);
 RB_EXPORT void __tsan_mutex_post_lock(void *m, unsigned flags, int recursion)
 {
     struct rb_self *me = rb_enter();
@@ -171,19 +177,16 @@ RB_EXPORT int __tsan_mutex_pre_unlock(void *m, unsigned flags)
         rb_on_read_unlock(me, (uintptr_t)m);
     else
         rb_on_rw_unlock(me, (uintptr_t)m);
-    me->ignore_reads++;
-    me->ignore_writes++;
+    suspend(me);
     rb_leave(me);
     return 1;
 }
 RB_SAY(__tsan_mutex_post_unlock, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
-RB_SAY(__tsan_mutex_pre_signal, (void *m, unsigned flags),
-       ((void)m, (void)flags, me->ignore_reads++, me->ignore_writes++))
+RB_SAY(__tsan_mutex_pre_signal, (void *m, unsigned flags), ((void)m, (void)flags, suspend(me)))
 RB_SAY(__tsan_mutex_post_signal, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
 // Divert: back to the program for a while in the middle of a mutex operation.
 RB_SAY(__tsan_mutex_pre_divert, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
-RB_SAY(__tsan_mutex_post_divert, (void *m, unsigned flags),
-       ((void)m, (void)flags, me->ignore_reads++, me->ignore_writes++))
+RB_SAY(__tsan_mutex_post_divert, (void *m, unsigned flags), ((void)m, (void)flags, suspend(me)))
 
 // ---- fibers --------------------------------------------------------------------------------------------
 // A fiber has a state of its own; switching makes the thread use that one. The state a thread began with

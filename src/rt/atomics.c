@@ -203,9 +203,10 @@ static RB_NOINLINE struct step step_begin(const volatile void *a, bool make)
 
     if (!s.me)
         return s;
-    s.passed_over = !s.me->ignore_sync && rb_sync_passed_over(s.me, 0);
+    const bool ignored = s.me->ignore_sync || s.me->ignore_atomics;
+    s.passed_over = !ignored && rb_sync_passed_over(s.me, 0);
     rb_sync_begin(s.me);
-    if (!s.me->ignore_sync && !s.passed_over)
+    if (!ignored && !s.passed_over)
         s.object = make ? rb_object_get(s.me, (uintptr_t)a) : rb_object_find(s.me, (uintptr_t)a);
     rb_step_begins(s.me, (uintptr_t)a, s.object);
     return s;
@@ -238,7 +239,8 @@ RB_INLINE struct rb_known *quick_begin(const volatile void *a, bool gets, bool g
 {
     struct rb_self *me = rb_self_tls;
 
-    if (RB_UNLIKELY(!me || me->busy || me->ignore_sync || !rb_process.quick || (gives && rb_fences_on)))
+    if (RB_UNLIKELY(!me || me->busy || (me->ignore_sync | me->ignore_atomics) || !rb_process.quick ||
+                    (gives && rb_fences_on)))
         return NULL;
     struct rb_known *k = rb_known_of(me, (uintptr_t)a);
     me->busy = 1; // a handler between here and the end might have something to say
