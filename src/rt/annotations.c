@@ -133,21 +133,23 @@ enum { MUTEX_READ = 1 << 3, MUTEX_TRY = 1 << 4, MUTEX_TRY_FAILED = 1 << 5 };
 RB_SAY(__tsan_mutex_create, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
 RB_SAY(__tsan_mutex_destroy, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
 // Between pre_lock and post_lock the program works on the mutex itself, by means the annotations stand for:
-// its accesses are not looked at, and its atomics order nothing. Other locks that it takes there order as
-// ever: what they order, a block of a pool's perhaps, is used outside as well.
-static void suspend(struct rb_self *me)
+// its accesses are not looked at, and atomics that are part of it order nothing (rb_is_of_mutex). Whatever
+// else it synchronises by there orders as ever: what another lock orders, a block of a pool's perhaps, is
+// used outside.
+static void suspend(struct rb_self *me, const void *mutex)
 {
-    me->ignore_atomics++;
+    if (me->inside_mutex++ == 0)
+        me->mutex = (uintptr_t)mutex;
     me->ignore_reads++;
     me->ignore_writes++;
 }
 static void resume(struct rb_self *me)
 {
-    me->ignore_atomics -= me->ignore_atomics > 0;
+    me->inside_mutex -= me->inside_mutex > 0;
     me->ignore_reads -= me->ignore_reads > 0;
     me->ignore_writes -= me->ignore_writes > 0;
 }
-RB_SAY(__tsan_mutex_pre_lock, (void *m, unsigned flags), ((void)m, (void)flags, suspend(me)))
+RB_SAY(__tsan_mutex_pre_lock, (void *m, unsigned flags), ((void)flags, suspend(me, m)))
 RB_EXPORT void __tsan_mutex_post_lock(void *m, unsigned flags, int recursion);
 RB_EXPORT void __tsan_mutex_post_lock(void *m, unsigned flags, int recursion)
 {
@@ -177,16 +179,16 @@ RB_EXPORT int __tsan_mutex_pre_unlock(void *m, unsigned flags)
         rb_on_read_unlock(me, (uintptr_t)m);
     else
         rb_on_rw_unlock(me, (uintptr_t)m);
-    suspend(me);
+    suspend(me, m);
     rb_leave(me);
     return 1;
 }
 RB_SAY(__tsan_mutex_post_unlock, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
-RB_SAY(__tsan_mutex_pre_signal, (void *m, unsigned flags), ((void)m, (void)flags, suspend(me)))
+RB_SAY(__tsan_mutex_pre_signal, (void *m, unsigned flags), ((void)flags, suspend(me, m)))
 RB_SAY(__tsan_mutex_post_signal, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
 // Divert: back to the program for a while in the middle of a mutex operation.
 RB_SAY(__tsan_mutex_pre_divert, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
-RB_SAY(__tsan_mutex_post_divert, (void *m, unsigned flags), ((void)m, (void)flags, suspend(me)))
+RB_SAY(__tsan_mutex_post_divert, (void *m, unsigned flags), ((void)flags, suspend(me, m)))
 
 // ---- fibers --------------------------------------------------------------------------------------------
 // A fiber has a state of its own; switching makes the thread use that one. The state a thread began with

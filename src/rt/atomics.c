@@ -203,7 +203,7 @@ static RB_NOINLINE struct step step_begin(const volatile void *a, bool make)
 
     if (!s.me)
         return s;
-    const bool ignored = s.me->ignore_sync || s.me->ignore_atomics;
+    const bool ignored = s.me->ignore_sync || rb_is_of_mutex(s.me, (uintptr_t)a);
     s.passed_over = !ignored && rb_sync_passed_over(s.me, 0);
     rb_sync_begin(s.me);
     if (!ignored && !s.passed_over)
@@ -239,7 +239,7 @@ RB_INLINE struct rb_known *quick_begin(const volatile void *a, bool gets, bool g
 {
     struct rb_self *me = rb_self_tls;
 
-    if (RB_UNLIKELY(!me || me->busy || (me->ignore_sync | me->ignore_atomics) || !rb_process.quick ||
+    if (RB_UNLIKELY(!me || me->busy || (me->ignore_sync | me->inside_mutex) || !rb_process.quick ||
                     (gives && rb_fences_on)))
         return NULL;
     struct rb_known *k = rb_known_of(me, (uintptr_t)a);

@@ -63,7 +63,8 @@ struct rb_self {
     uintptr_t step_at;         // the atomic operation under way (atomics.c); 0: none
     struct rb_object *step_on; // and the object whose lock is held for it
     int ignore_reads, ignore_writes, ignore_sync;
-    int ignore_atomics; // as synchronisation
+    int inside_mutex; // that the program makes of atomics (annotations.c)
+    uintptr_t mutex;  // the outermost
     bool creating; // a thread: libc frees what was that of a dead one, in its own order
     bool ending;   // the last destructor has run
 

@@ -293,7 +293,7 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
     const int saved = errno;
     struct rb_self *me = rb_self_tls;
     struct broken_step step = {NULL, 0, NULL};
-    const int ignoring = me ? me->ignore_sync : 0, ignoring_atomics = me ? me->ignore_atomics : 0;
+    const int ignoring = me ? me->ignore_sync : 0, inside = me ? me->inside_mutex : 0;
     uint64_t word = 0;
 
     if (number == SIGTRAP && rb_trap_of_watchpoint(info, context)) {
@@ -306,8 +306,8 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
         if (me && me->busy)
             step = break_step(me, number, info, context);
         word = take_handler(number);
-        if (ignoring || ignoring_atomics) // that was said of the code that was interrupted
-            me->ignore_sync = me->ignore_atomics = 0;
+        if (ignoring || inside) // that was said of the code that was interrupted
+            me->ignore_sync = me->inside_mutex = 0;
         if (!function_of(word))
             without_handler(number, info);
         else
@@ -316,9 +316,9 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
     errno = saved;
     if (function_of(word))
         call_handler(word, number, info, context);
-    if (ignoring || ignoring_atomics) {
+    if (ignoring || inside) {
         me->ignore_sync = ignoring;
-        me->ignore_atomics = ignoring_atomics;
+        me->inside_mutex = inside;
     }
     resume_step(&step);
 }
