@@ -38,7 +38,6 @@ RB_INLINE bool rb_sync_passed_over(struct rb_self *me, int locks)
     return rb_resting() || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, locks));
 }
 
-// What happens between these is told to samplers that go by cost.
 // Is the atomic part of the annotated mutex that is being worked on? Its size is not told: one line of memory
 // at most, where no other lock is.
 RB_INLINE bool rb_is_of_mutex(const struct rb_self *me, uintptr_t atomic)
@@ -46,6 +45,7 @@ RB_INLINE bool rb_is_of_mutex(const struct rb_self *me, uintptr_t atomic)
     return me->inside_mutex && atomic - me->mutex < 64;
 }
 
+// What happens between these is told to samplers that go by cost.
 RB_INLINE void rb_sync_begin(struct rb_self *me)
 {
     me->sync_began = rb_process.by_cost ? rb_arch_ticks() : 0;
