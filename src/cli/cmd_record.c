@@ -169,9 +169,11 @@ static int prepare(const char *path)
     struct program p;
 
     program_look(path, &p);
-    if (p.kind == PROGRAM_OURS)
+    if (p.privileged)
+        program_say_privileged(path, &e);
+    else if (p.kind == PROGRAM_OURS)
         return -1;
-    if (p.kind == PROGRAM_STATIC)
+    else if (p.kind == PROGRAM_STATIC)
         rb_bad_input(
             &e,
             "%s has TSan's runtime linked into it, which cannot be replaced; build it with 'railbird "

@@ -136,6 +136,11 @@ static int prepare(const char *path, const struct program *p)
 {
     struct rb_error e = {0}; // for its one line without control characters
 
+    if (p->privileged) {
+        program_say_privileged(path, &e);
+        cli_fail("run", &e);
+        return -1;
+    }
     switch (p->kind) {
     case PROGRAM_OURS:
         return -1;
@@ -188,7 +193,7 @@ static int start(char **words, const struct rb_options *given, bool json)
         return status;
     setenv("RAILBIRD_TOOL", cli_tool_path(), 1);
     // All of it looked at, or figures asked for: then there is nothing left to say.
-    if (json || (strcmp(given->sampler, "all") && !(given->given >> RB_OPT_stats & 1)))
+    if (json || (!p.privileged && strcmp(given->sampler, "all") && !(given->given >> RB_OPT_stats & 1)))
         return run_watched(words, given, &p, json);
     execvp(words[0], words);
     rb_bad_input(&e, "cannot run '%s': %s", words[0], strerror(errno));

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "cli/install.h"
@@ -146,19 +145,6 @@ static int take(struct watch *w, int option, const char *value)
 
 // ------------------------------------------------------------------------------------------------ program
 
-// Programs with rights of their own get no preloaded library from the loader.
-static bool has_rights(const char *path)
-{
-    struct stat st;
-    char value[64];
-
-    if (stat(path, &st) < 0)
-        return false;
-    return ((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
-           ((st.st_mode & S_ISGID) && st.st_gid != getegid()) ||
-           (geteuid() != 0 && getxattr(path, "security.capability", value, sizeof(value)) > 0);
-}
-
 // Returns -1 to go on, else an exit status.
 static int prepare(const char *path)
 {
@@ -167,7 +153,9 @@ static int prepare(const char *path)
     char table[PATH_MAX];
 
     program_look(path, &p);
-    if (p.kind == PROGRAM_FOREIGN)
+    if (p.privileged)
+        program_say_privileged(path, &e);
+    else if (p.kind == PROGRAM_FOREIGN)
         rb_bad_input(&e, "%s is no program for x86-64: it cannot be watched", path);
     else if (p.kind == PROGRAM_OURS || p.kind == PROGRAM_STATIC || p.kind == PROGRAM_SHARED)
         rb_bad_input(&e, "%s is instrumented: 'railbird run' sees all of its synchronisation, and more races",
@@ -176,12 +164,6 @@ static int prepare(const char *path)
         rb_bad_input(&e,
                      "%s is linked statically, so that no agent can be loaded into it; link it dynamically",
                      path);
-    else if (has_rights(path))
-        rb_bad_input(
-            &e,
-            "%s has rights of its own (setuid, setgid or capabilities): the loader takes no agent along; "
-            "run it as the user it is for",
-            path);
     if (e.fault != RB_FAULT_NONE)
         return cli_fail("watch", &e);
     if (p.kind == PROGRAM_PLAIN && rb_code_cached(path, table, sizeof(table), NULL, NULL, &e) < 0)

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 // The file in memory. Every offset in it is checked before use: it may be anything.
@@ -128,13 +131,37 @@ static void look(const struct file *f, struct program *p)
         p->kind = seen.hooks || p->needed[0] ? PROGRAM_SHARED : PROGRAM_PLAIN;
 }
 
+// Returns true if exec of the file sets AT_SECURE in a process of ours. The loader then ignores LD_PRELOAD,
+// and our runtime its options.
+static bool gives_rights(const char *path)
+{
+    struct statvfs mount;
+    struct stat st;
+    char value[64];
+
+    if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 || stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+        (statvfs(path, &mount) == 0 && (mount.f_flag & ST_NOSUID)))
+        return false;
+    return ((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
+           ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid()) ||
+           (getuid() != 0 && getxattr(path, "security.capability", value, sizeof(value)) > 0);
+}
+
+void program_say_privileged(const char *path, struct rb_error *e)
+{
+    rb_bad_input(e,
+                 "%s has rights of its own (setuid, setgid or capabilities) and takes neither libraries nor "
+                 "options from its caller: it cannot be looked into; run it as the user it is for",
+                 path);
+}
+
 void program_look(const char *path, struct program *p)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct file f;
     struct stat st;
 
-    *p = (struct program){.kind = PROGRAM_OTHER};
+    *p = (struct program){.kind = PROGRAM_OTHER, .privileged = gives_rights(path)};
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {

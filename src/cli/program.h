@@ -3,6 +3,7 @@
 #ifndef RB_CLI_PROGRAM_H
 #define RB_CLI_PROGRAM_H
 
+#include "base/error.h"
 #include "base/types.h"
 
 enum program_kind {
@@ -17,10 +18,13 @@ enum program_kind {
 struct program {
     enum program_kind kind;
     bool loader;     // started by the dynamic loader, so that libraries can be preloaded
+    bool privileged; // exec gives it rights that we lack: it takes nothing from our environment
     char needed[64]; // the TSan library it asks for, or ""
 };
 
 // A file that cannot be read is PROGRAM_OTHER: exec says what is wrong with it.
 void program_look(const char *path, struct program *p);
+// Puts into `e` the line about a privileged program.
+void program_say_privileged(const char *path, struct rb_error *e);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "rt/environment.h"
 #include "rt/init.h"
 #include "rt/modules.h"
 #include "rt/tool.h"
@@ -300,15 +301,17 @@ static void on_quick_exit(void)
 static __attribute__((constructor(101))) void on_load(void)
 {
     const struct rb_options_host host = {NULL, rb_complain, NULL};
-    const char *options = getenv("RAILBIRD_OPTIONS"), *tsan = getenv("TSAN_OPTIONS");
+    const char *options = rb_env("RAILBIRD_OPTIONS"), *tsan = rb_env("TSAN_OPTIONS");
     const int saved = errno;
 
     rb_agent_find_all();
+    if (rb_is_secure()) // the loader brings the agent here only from the system's own places
+        return;
     rb_options_init(&rb_options);
     rb_options_parse(&rb_options, options ? options : "", "RAILBIRD_OPTIONS", &host);
     if (tsan)
         rb_options_parse_tsan(&rb_options, tsan, NULL);
-    read_settings(getenv("RAILBIRD_WATCH"));
+    read_settings(rb_env("RAILBIRD_WATCH"));
     rb_modules_init();
     rb_arena_init(&rb_process.kept, (size_t)16 << 20);
     rb_program_path();

@@ -8,11 +8,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "hwbp/agent.h"
+#include "rt/environment.h"
 #include "rt/modules.h"
 #include "rt/tool.h"
 
@@ -227,7 +227,7 @@ static unsigned from_hex(const char *hex, uint8_t *out)
 
 void rb_modules_init(void)
 {
-    const char *told = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *told = rb_env("XDG_CACHE_HOME"), *home = rb_env("HOME");
     struct rb_text t;
 
     rb_text_init(&t, cache, sizeof(cache) - 1);

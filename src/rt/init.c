@@ -10,6 +10,7 @@
 
 #include "rt/access.h"
 #include "rt/barriers.h"
+#include "rt/environment.h"
 #include "rt/fences.h"
 #include "rt/footprint.h"
 #include "rt/heap.h"
@@ -61,28 +62,22 @@ static const char *expected(void *context, enum rb_option option, const char *va
     return error.text;
 }
 
-// getenv, in the environment that is there: libc has none yet when the loader calls us before its own start.
-static const char *variable(char *const *environment, const char *name)
+static const char *text_of(const char *variable)
 {
-    for (; environment && *environment; environment++) {
-        const char *a = *environment, *b = name;
-        while (*b && *a == *b)
-            a++, b++;
-        if (!*b && *a == '=')
-            return a + 1;
-    }
-    return "";
+    const char *value = rb_env(variable);
+
+    return value ? value : "";
 }
 
-static void read_options(char *const *environment)
+static void read_options(void)
 {
     const struct rb_options_host host = {NULL, rb_complain, expected};
     struct rb_error error;
 
     rb_options_init(&rb_options);
     rb_options_parse(&rb_options, __railbird_default_options(), "__railbird_default_options", &host);
-    rb_options_parse(&rb_options, variable(environment, "RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", &host);
-    rb_options_parse_tsan(&rb_options, variable(environment, "TSAN_OPTIONS"), &host);
+    rb_options_parse(&rb_options, text_of("RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", &host);
+    rb_options_parse_tsan(&rb_options, text_of("TSAN_OPTIONS"), &host);
     rb_options_parse_tsan(&rb_options, __tsan_default_options(), &host);
     if (rb_sampler_parse(rb_options.sampler, &sampler, &error))
         rb_sampler_parse("adaptive", &sampler, &error);
@@ -128,8 +123,15 @@ void rb_init(char *const *environment)
     started = true;
     process = (pid_t)syscall(SYS_getpid);
     rb_real_init();
+    if (rb_is_secure()) { // reports would tell the caller where things lie in a program with more rights
+        rb_complain(NULL, "the program has rights that its caller may lack (setuid, setgid, capabilities): "
+                          "it runs unwatched");
+        errno = saved;
+        return;
+    }
     rb_program_path(); // not to be had once the main thread has ended
-    read_options(environ ? environ : environment);
+    rb_env_given(environment);
+    read_options();
     if (set_up()) {
         rb_watch_fork(); // before it is on: registering is a step of the program's
         rb_watch_quick_exit();

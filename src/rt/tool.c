@@ -4,13 +4,13 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "rt/environment.h"
 #include "rt/init.h"
 
 #define STACK_BYTES 65536u
@@ -194,7 +194,7 @@ static void clean_environment(char **out)
 static const char *tool_path(void)
 {
     static const char *const places[] = {RB_TOOL_PLACES};
-    const char *told = getenv("RAILBIRD_TOOL");
+    const char *told = rb_env("RAILBIRD_TOOL");
 
     if (told && *told)
         return told;
