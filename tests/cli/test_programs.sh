@@ -28,18 +28,20 @@ asked() {
   words=
   while read -r line && [ "${line#\#}" = "$line" ]; do
     case $line in
-    "* $1: "*) words+="${line#"* $1: "} " ;;
+    "* $1: "* | "! $1: "*) words+="${line#?" $1: "} " ;;
     esac
   done <"$2"
 }
 
-# build COMPILER ARGUMENTS...: C or C++ by what the last argument ends with
+# build COMPILER ARGUMENTS...: C, C++ or Fortran by what the last argument ends with
 build() {
   local compiler=$1 driver=cc source=${*: -1}
   shift
   if [ "${source##*.}" = cpp ]; then
     compiler=$(cxx_of "$compiler")
     driver=c++
+  elif [ "${source##*.}" = f90 ]; then
+    compiler=gfortran
   fi
   if [ "$RB_DETECTOR" = tsan ]; then
     # What railbird cc adds for the same reason: calls the compiler would replace after instrumentation.
@@ -165,10 +167,12 @@ done
 tool=$(find /usr/lib/llvm-*/lib -maxdepth 1 -name libarcher.so 2>/dev/null | sort -V | tail -1)
 [ -z "$tool" ] || export OMP_TOOL_LIBRARIES=$tool
 
+fortran=$(command -v gfortran) || echo "gfortran is not installed: openmp/*.f90 left out"
+
 # Every program has its twin.
 cd "$programs"
 malformed=0
-for program in $(find . -name '*_race.c*' -o -name '*_norace.c*' | sed 's|^\./||' | sort); do
+for program in $(find . -name '*_race.[cf]*' -o -name '*_norace.[cf]*' | sed 's|^\./||' | sort); do
   case $program in
   *_norace.*) twin=${program/_norace./_race.} ;;
   *) twin=${program/_race./_norace.} ;;
@@ -181,6 +185,7 @@ for program in $(find . -name '*_race.c*' -o -name '*_norace.c*' | sed 's|^\./||
   *$pattern*) ;;
   *) continue ;;
   esac
+  [[ $program != *.f90 || -n $fortran ]] || continue
   asked compilers "$program"
   for compiler in "${usable[@]}"; do
     [[ -z $words || " $words" = *" $compiler "* ]] || continue
