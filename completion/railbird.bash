@@ -70,7 +70,7 @@ _railbird() {
             run) words="-o --json --self-test --help" ;;
             watch) words="--mode --per-second --rate --window --module --budget --candidates --no-atomics -o --json --help" ;;
             record) words="--output --sampler --no-functions --merge --help" ;;
-            report) words="--format -o --baseline --suppressions --debug-path --json --help" ;;
+            report) words="--format -o --baseline --suppressions --debug-path --json --verbose --help" ;;
             doctor) words="--json --help" ;;
             analyze) words="--engine --sampler --seed --races --lenient --json --help" ;;
             compare) words="--engines --samplers --runs --seed --lenient --json --html --help" ;;

@@ -81,7 +81,7 @@ static void put_text(struct live *l, const struct rb_race *race)
     out = open_memstream(&text, &length);
     if (!out)
         return;
-    rb_report_race_text(out, race, false);
+    rb_report_race_text(out, race, false, false);
     if (fclose(out) == 0)
         write_out(l, l->text, l->text == STDERR_FILENO ? "standard error" : path, text, length);
     free(text);

@@ -1,11 +1,7 @@
-// libdw does the work; this file asks the right questions in the right order.
-//
-// Two habits of its callers' world that it knows of: clang writes no .debug_aranges, so a miss there
-// proves nothing and all compilation units are asked; and a name that begins with _Z is demangled by the C++
-// library, which is loaded only then, so that C programs do not wait for it.
+// libdw does the work; this file asks the right questions in the right order. clang writes no .debug_aranges,
+// so a miss there proves nothing and all compilation units are asked.
 #include "report/module.h"
 
-#include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -16,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/bounds.h"
+#include "report/demangle.h"
 #include "report/race.h"
 
 struct rb_module {
@@ -108,40 +106,16 @@ enum rb_module_state rb_module_state(const struct rb_module *m)
 // ------------------------------------------------------------------------------------------------------
 // names
 
-typedef char *(*demangle_fn)(const char *name, char *buffer, size_t *length, int *status);
-
-// The C++ library comes with every C++ program that was built here; without it names stay as they are.
-static demangle_fn demangler(void)
-{
-    static demangle_fn function;
-    static bool looked;
-    void *library;
-
-    if (!looked) {
-        looked = true;
-        library = dlopen("libstdc++.so.6", RTLD_LAZY);
-        if (!library)
-            library = dlopen("libc++abi.so.1", RTLD_LAZY);
-        if (library)
-            *(void **)&function = dlsym(library, "__cxa_demangle");
-    }
-    return function;
-}
-
-// The name as it is in the source, for free(). What compilers put behind a dot (.constprop.0, .part.1,
+// Returns the name as it is in the source, for free(). A suffix behind a dot (.constprop.0, .part.1,
 // .llvm.12; .0 for a function's static variable) tells copies apart that are one thing there.
 static char *source_name(const char *symbol)
 {
-    char *name = strndup(symbol, *symbol ? 1 + strcspn(symbol + 1, ".") : 0), *text = NULL;
-    demangle_fn demangle = name && !strncmp(name, "_Z", 2) ? demangler() : NULL;
-    int status;
+    char *name = strndup(symbol, *symbol ? 1 + strcspn(symbol + 1, ".") : 0), demangled[RB_TEXT_LIMIT];
 
-    if (demangle)
-        text = demangle(name, NULL, NULL, &status);
-    if (!text)
+    if (!name || !rb_demangle(name, demangled, sizeof(demangled)))
         return name;
     free(name);
-    return text;
+    return strdup(demangled);
 }
 
 static void set_name(json_t *object, const char *key, const char *name)

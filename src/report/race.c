@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/bounds.h"
+
 // ------------------------------------------------------------------------------------------------- members
 
 const char *rb_member_text(const json_t *object, const char *key)
@@ -22,31 +24,6 @@ uint64_t rb_member_hex(const json_t *object, const char *key)
 json_int_t rb_member_int(const json_t *object, const char *key)
 {
     return json_integer_value(json_object_get(object, key));
-}
-
-// Bytes above ASCII become '?': the last resort for text that is not UTF-8.
-static char *ascii(const char *text, size_t length)
-{
-    char *copy = malloc(length + 1);
-
-    if (!copy)
-        return NULL;
-    for (size_t i = 0; i < length; i++)
-        copy[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
-    copy[length] = 0;
-    return copy;
-}
-
-json_t *rb_json_text(const char *text)
-{
-    json_t *value = json_string(text);
-
-    if (!value) {
-        char *clean = ascii(text, strlen(text));
-        value = clean ? json_string(clean) : NULL;
-        free(clean);
-    }
-    return value;
 }
 
 const char *rb_base_name(const char *path)
@@ -292,9 +269,12 @@ static json_t *load(const char *line, size_t length, json_error_t *error)
     json_t *value = json_loadb(line, length, JSON_REJECT_DUPLICATES, error);
 
     if (!value && json_error_code(error) == json_error_invalid_utf8) {
-        char *clean = ascii(line, length);
-        if (clean)
+        char *clean = malloc(length);
+        if (clean) {
+            memcpy(clean, line, length);
+            rb_text_make_ascii(clean, length);
             value = json_loadb(clean, length, JSON_REJECT_DUPLICATES, error);
+        }
         free(clean);
     }
     return value;
@@ -309,6 +289,21 @@ bool rb_race_line_is_whole(const char *line, size_t length)
     return value != NULL;
 }
 
+// Bounds all but the suppressions of "control", which no report shows.
+static int record_bound(json_t *record, struct rb_error *e)
+{
+    const char *key;
+    json_t *member;
+    int status = 0;
+
+    json_object_foreach(record, key, member)
+    {
+        if (strcmp(key, "control") != 0)
+            status |= rb_json_bound(member);
+    }
+    return status ? rb_internal(e, "out of memory") : 0;
+}
+
 int rb_race_parse(const char *line, size_t length, const char *place, json_t **record, struct rb_error *e)
 {
     struct check c = {.place = place, .e = e};
@@ -320,6 +315,8 @@ int rb_race_parse(const char *line, size_t length, const char *place, json_t **r
         return rb_bad_input(e, "%s: column %d: expected a race as a JSON object: %s", place,
                             error.column > 0 ? error.column : 1, error.text);
     status = check_record(&c, *record);
+    if (status == 0)
+        status = record_bound(*record, e);
     if (status < 0) {
         json_decref(*record);
         *record = NULL;

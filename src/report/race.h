@@ -13,7 +13,7 @@
 #define RB_ID_SIZE 17 // 16 hex digits and the end
 
 // Takes one line apart. `place` ("file:12") begins the message when it is not valid. *record is the caller's.
-// Bytes that are not UTF-8, as names of files may have, become '?'.
+// Bytes that are not UTF-8, as names of files may have, become '?'; long texts are cut (report/bounds.h).
 int rb_race_parse(const char *line, size_t length, const char *place, json_t **record, struct rb_error *e);
 // Is the line a whole JSON value? A program that was killed leaves one that is not.
 bool rb_race_line_is_whole(const char *line, size_t length);
@@ -35,8 +35,6 @@ const json_t *rb_race_thread(const json_t *record, json_int_t id);
 const char *rb_member_text(const json_t *object, const char *key);
 uint64_t rb_member_hex(const json_t *object, const char *key);
 json_int_t rb_member_int(const json_t *object, const char *key);
-// A JSON string of any bytes; those that are not UTF-8 become '?'. NULL when memory is out.
-json_t *rb_json_text(const char *text);
 
 // What comes after the last '/', or all of it.
 const char *rb_base_name(const char *path);

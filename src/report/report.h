@@ -10,10 +10,11 @@ struct rb_report {
     const struct rb_races *races;
     const char *version;
     bool has_baseline; // then every race says whether it is new
+    bool verbose;      // text: names of functions in full
 };
 
-// One race as ThreadSanitizer would print it; `is_new` is said only if there is a baseline.
-void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baseline);
+// Prints one race as ThreadSanitizer would; `is_new` is said only if there is a baseline.
+void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baseline, bool verbose);
 void rb_report_text(FILE *out, const struct rb_report *report);
 
 // A race as one object: id, what merging found, then the record. NULL when memory is out.

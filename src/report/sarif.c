@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/bounds.h"
 #include "report/report.h"
 #include "report/words.h"
 
@@ -213,7 +214,7 @@ static json_t *code_flows(struct sarif *s, const json_t *record)
         char id[32];
         for (size_t k = depth; k-- > 0;) {
             const json_t *frame = json_array_get(stack, k);
-            char *words = k == 0 ? rb_words_access(record, i) : rb_words_frame(frame);
+            char *words = k == 0 ? rb_words_access(record, i) : rb_words_frame(frame, false);
             json_t *step = json_object();
             set(s, step, "location", location(s, frame, words));
             set(s, step, "nestingLevel", json_integer((json_int_t)(depth - 1 - k)));

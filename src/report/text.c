@@ -19,7 +19,7 @@ static void put(FILE *out, const char *before, char *text, const char *after)
     free(text);
 }
 
-static void put_stack(FILE *out, const json_t *stack)
+static void put_stack(FILE *out, const json_t *stack, bool verbose)
 {
     const json_t *frame;
     char number[32];
@@ -30,12 +30,12 @@ static void put_stack(FILE *out, const json_t *stack)
     json_array_foreach(stack, i, frame)
     {
         snprintf(number, sizeof(number), "    #%zu ", i);
-        put(out, number, rb_words_frame(frame), "\n");
+        put(out, number, rb_words_frame(frame, verbose), "\n");
     }
     fputc('\n', out);
 }
 
-static void put_location(FILE *out, const json_t *record)
+static void put_location(FILE *out, const json_t *record, bool verbose)
 {
     const json_t *location = json_object_get(record, "location"), *stack = json_object_get(location, "stack");
     const char *kind = rb_member_text(location, "kind");
@@ -46,13 +46,13 @@ static void put_location(FILE *out, const json_t *record)
         return;
     if (json_array_size(stack)) {
         put(out, "  ", text, kind && !strcmp(kind, "fd") ? " at:\n" : ":\n");
-        put_stack(out, stack);
+        put_stack(out, stack, verbose);
     } else {
         put(out, "  ", text, on_stack ? ".\n\n" : "\n\n");
     }
 }
 
-static void put_threads(FILE *out, const json_t *record)
+static void put_threads(FILE *out, const json_t *record, bool verbose)
 {
     const json_t *thread;
     size_t i;
@@ -64,11 +64,11 @@ static void put_threads(FILE *out, const json_t *record)
             continue;
         put(out, "  ", rb_words_creation(record, thread), json_array_size(stack) ? " at:\n" : "\n\n");
         if (json_array_size(stack))
-            put_stack(out, stack);
+            put_stack(out, stack, verbose);
     }
 }
 
-void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baseline)
+void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baseline, bool verbose)
 {
     const json_t *accesses = json_object_get(race->record, "accesses");
     const char *sampler = rb_member_text(race->record, "sampler"),
@@ -79,12 +79,12 @@ void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baselin
             rb_member_int(race->record, "pid"));
     for (size_t i = 0; i < 2; i++) {
         put(out, "  ", rb_words_access(race->record, i), ":\n");
-        put_stack(out, json_object_get(json_array_get(accesses, i), "stack"));
+        put_stack(out, json_object_get(json_array_get(accesses, i), "stack"), verbose);
     }
-    put_location(out, race->record);
-    put_threads(out, race->record);
+    put_location(out, race->record, verbose);
+    put_threads(out, race->record, verbose);
     put(out, candidate ? "CANDIDATE: Railbird: possible " : "SUMMARY: Railbird: ",
-        rb_words_summary(race->record), "\n");
+        rb_words_summary(race->record, verbose), "\n");
     fprintf(out, "  id %s, evidence: %s", race->id, rb_words_evidence(race->record));
     if (sampler)
         put(out, ", sampler ", strdup(sampler), "");
@@ -103,7 +103,7 @@ void rb_report_text(FILE *out, const struct rb_report *report)
     size_t new = 0;
 
     for (size_t i = 0; i < races->count; i++) {
-        rb_report_race_text(out, &races->race[i], report->has_baseline);
+        rb_report_race_text(out, &races->race[i], report->has_baseline, report->verbose);
         new += races->race[i].is_new;
     }
     fprintf(out, "Railbird: %zu race%s in %" PRIu64 " record%s", races->count, races->count == 1 ? "" : "s",

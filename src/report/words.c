@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/bounds.h"
+
 static char *say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static char *say(const char *format, ...)
 {
@@ -163,12 +165,23 @@ char *rb_words_place(const json_t *frame, bool with_folder, bool with_column)
     return line ? say("%s:%" JSON_INTEGER_FORMAT, file, line) : strdup(file);
 }
 
-char *rb_words_frame(const json_t *frame)
+#define NAME_LIMIT ((size_t)160) // bytes of a function's name in a line for people
+
+// For free(); NULL if the frame has no function.
+static char *function_words(const json_t *frame, bool verbose)
 {
-    const char *function = rb_member_text(frame, "function"), *module = rb_member_text(frame, "module"),
-               *build_id = rb_member_text(frame, "build_id"), *note = rb_member_text(frame, "note");
+    const char *function = rb_member_text(frame, "function");
+
+    return function ? rb_name_shorten(function, verbose ? RB_TEXT_LIMIT : NAME_LIMIT) : NULL;
+}
+
+char *rb_words_frame(const json_t *frame, bool verbose)
+{
+    const char *module = rb_member_text(frame, "module"), *build_id = rb_member_text(frame, "build_id"),
+               *note = rb_member_text(frame, "note");
     const bool has_build = build_id && *build_id;
-    char *place = rb_words_place(frame, true, true), *code = NULL, *text = NULL;
+    char *function = function_words(frame, verbose), *place = rb_words_place(frame, true, true), *code = NULL,
+         *text = NULL;
 
     if (module)
         code = say(" (%s+0x%" PRIx64 ")", rb_base_name(module), rb_member_hex(frame, "offset"));
@@ -177,16 +190,17 @@ char *rb_words_frame(const json_t *frame)
     text = say("%s %s%s%s%s%s%s%s%s", function ? function : "<null>", place ? place : "<null>",
                code ? code : "", has_build ? " (BuildId: " : "", has_build ? build_id : "",
                has_build ? ")" : "", note ? " (" : "", note ? note : "", note ? ")" : "");
+    free(function);
     free(place);
     free(code);
     return text;
 }
 
-char *rb_words_summary(const json_t *record)
+char *rb_words_summary(const json_t *record, bool verbose)
 {
     const json_t *first = rb_race_top(record, 0), *top = first ? first : rb_race_top(record, 1);
-    const char *function = rb_member_text(top, "function"), *module = rb_member_text(top, "module");
-    char *place = rb_words_place(top, true, false), *text;
+    const char *module = rb_member_text(top, "module");
+    char *function = function_words(top, verbose), *place = rb_words_place(top, true, false), *text;
 
     if (!place && module)
         place = say("(%s+0x%" PRIx64 ")", rb_base_name(module), rb_member_hex(top, "offset"));
@@ -194,6 +208,7 @@ char *rb_words_summary(const json_t *record)
         place = say("(0x%012" PRIx64 ")", rb_member_hex(top, "address"));
     text =
         say("data race %s%s%s", place ? place : "<null>", function ? " in " : "", function ? function : "");
+    free(function);
     free(place);
     return text;
 }

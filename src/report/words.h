@@ -14,10 +14,11 @@ char *rb_words_thread(const json_t *record, json_int_t id);
 char *rb_words_location(const json_t *record);
 // "Thread T2 'worker' (tid=4711, running) created by main thread".
 char *rb_words_creation(const json_t *record, const json_t *thread);
-// "function file.c:12:3 (module+0x1234) (BuildId: ...)".
-char *rb_words_frame(const json_t *frame);
+// "function file.c:12:3 (module+0x1234) (BuildId: ...)"; a long name of a function is shortened unless
+// `verbose`.
+char *rb_words_frame(const json_t *frame, bool verbose);
 // "data race file.c:12 in function".
-char *rb_words_summary(const json_t *record);
+char *rb_words_summary(const json_t *record, bool verbose);
 // "seen 3 times in 2 processes on a, b, first 2026-01-02 03:04:05 UTC, last ..."; NULL if it was seen once.
 char *rb_words_seen(const struct rb_race *race);
 // "happens-before".

@@ -370,9 +370,9 @@ static void sentences(void **state)
     expect(rb_words_creation(record, json_array_get(threads, 0)),
            "Thread T1 'w' (tid=5, finished) created by main thread");
     expect(rb_words_creation(record, json_array_get(threads, 1)), "Thread T2 created by thread T1 'w'");
-    expect(rb_words_frame(rb_race_top(record, 0)), "f(int) /s/f.cc:3:7 (x+0x12) (BuildId: ab)");
-    expect(rb_words_frame(rb_race_top(record, 1)), "<null> <null> (0x000000000077)");
-    expect(rb_words_summary(record), "data race /s/f.cc:3 in f(int)");
+    expect(rb_words_frame(rb_race_top(record, 0), false), "f(int) /s/f.cc:3:7 (x+0x12) (BuildId: ab)");
+    expect(rb_words_frame(rb_race_top(record, 1), false), "<null> <null> (0x000000000077)");
+    expect(rb_words_summary(record, false), "data race /s/f.cc:3 in f(int)");
     expect(rb_words_location(record), NULL);
     json_decref(record);
 }
@@ -419,7 +419,7 @@ static void text_is_clean(void **state)
 
     (void)state;
     assert_int_equal(rb_race_single(&one, record, &e), 0);
-    rb_report_race_text(out, &one, false);
+    rb_report_race_text(out, &one, false, false);
     fclose(out);
     assert_non_null(strstr(text, "#0 f?[2J?g <null>"));
     assert_null(strchr(text, '\033'));
