@@ -2,6 +2,7 @@
 // one of four formats. With --live it is the runtime's own symbolizer (report/live.h).
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@
 
 static const char help_text[] =
     "usage: railbird report FILE... [--format F] [-o OUT] [--baseline FILE] [--suppressions FILE]...\n"
-    "                       [--debug-path DIR] [--json]\n"
+    "                       [--debug-path DIR] [--json] [--verbose]\n"
     "\n"
     "Reads reports (a JSON object a line, as report=json:FILE makes them; '-' is standard input), puts "
     "names\n"
@@ -32,7 +33,8 @@ static const char help_text[] =
     "  --suppressions FILE   races that are not to be reported, in ThreadSanitizer's syntax; may be "
     "repeated\n"
     "  --debug-path DIR      looks for separate debug files there too (DIR/.build-id/xx/yyyy.debug)\n"
-    "  --json                one JSON object on standard output: counts, and the races as a list\n";
+    "  --json                one JSON object on standard output: counts, and the races as a list\n"
+    "  --verbose             text: long names of functions in full\n";
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SARIF, FORMAT_HTML };
 static const char *const format_names[] = {"text", "json", "sarif", "html"};
@@ -46,7 +48,7 @@ struct options {
     char *debug_path; // absolute, for free()
     const char *live_text, *live_json;
     enum format format;
-    bool json, live;
+    bool json, live, verbose;
 };
 
 enum {
@@ -55,6 +57,7 @@ enum {
     OPT_SUPPRESSIONS,
     OPT_DEBUG_PATH,
     OPT_JSON,
+    OPT_VERBOSE,
     OPT_LIVE,
     OPT_TEXT,
     OPT_JSON_FILE
@@ -66,6 +69,7 @@ static const struct option long_options[] = {
     {"suppressions", required_argument, NULL, OPT_SUPPRESSIONS},
     {"debug-path", required_argument, NULL, OPT_DEBUG_PATH},
     {"json", no_argument, NULL, OPT_JSON},
+    {"verbose", no_argument, NULL, OPT_VERBOSE},
     {"live", no_argument, NULL, OPT_LIVE},
     {"text", required_argument, NULL, OPT_TEXT},
     {"json-file", required_argument, NULL, OPT_JSON_FILE},
@@ -144,6 +148,9 @@ static int parse(int argc, char **argv, struct options *o)
         case OPT_JSON:
             o->json = true;
             break;
+        case OPT_VERBOSE:
+            o->verbose = true;
+            break;
         case OPT_LIVE:
             o->live = true;
             break;
@@ -173,7 +180,7 @@ struct work {
     struct rb_suppressions suppressions;
     struct rb_baseline baseline;
     struct rb_races races;
-    uint64_t truncated;
+    uint64_t truncated, broken;
     size_t new;
 };
 
@@ -211,25 +218,51 @@ static int take_baseline(void *context, const char *line, size_t length, const c
     return rb_baseline_add(&w->baseline, line, length, place, e);
 }
 
+// Prints a line on stderr, without control characters, that does not change the status.
+static void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say_note(const char *format, ...)
+{
+    struct rb_error note = {0};
+    char text[sizeof(note.text)];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    rb_bad_input(&note, "%s", text);
+    fprintf(stderr, "railbird report: %s\n", note.text);
+}
+
+static void say_passed_over(const struct rb_lines *lines)
+{
+    if (lines->broken > 1)
+        say_note("%s; passed over, and %" PRIu64 " more", lines->first_broken.text, lines->broken - 1);
+    else if (lines->broken)
+        say_note("%s; passed over", lines->first_broken.text);
+}
+
+// A baseline is read strictly: a race that is missing there would count as new.
 static int read_file(struct work *w, const char *path, rb_line_fn take, struct rb_error *e)
 {
     struct cli_progress progress;
     struct rb_lines lines = {.take = take,
                              .context = w,
                              .progress = cli_progress_step,
-                             .progress_context = &progress};
+                             .progress_context = &progress,
+                             .strict = take == take_baseline};
     int status;
 
     cli_progress_start(&progress, path);
     status = rb_read_lines(path, &lines, e);
     cli_progress_end(&progress);
-    if (status == 0 && lines.truncated) {
-        struct rb_error note = {0}; // for its one line without control characters
-        rb_bad_input(&note, "%s: the last line is not whole and was left out; its writer was stopped", path);
-        fprintf(stderr, "railbird report: %s\n", note.text);
-        w->truncated++;
-    }
-    return status;
+    if (status < 0)
+        return status;
+    w->broken += lines.broken;
+    w->truncated += lines.truncated;
+    say_passed_over(&lines);
+    if (lines.truncated)
+        say_note("%s: the last line is not whole and was left out; its writer was stopped", path);
+    return 0;
 }
 
 static int read_all(struct work *w, struct rb_error *e)
@@ -266,7 +299,8 @@ static void fill(FILE *out, void *context)
     const struct work *w = page->work;
     const struct rb_report report = {.races = &w->races,
                                      .version = RB_VERSION,
-                                     .has_baseline = w->options->baseline != NULL};
+                                     .has_baseline = w->options->baseline != NULL,
+                                     .verbose = w->options->verbose};
 
     switch (w->options->format) {
     case FORMAT_TEXT:
@@ -294,10 +328,10 @@ static json_t *as_object(const struct work *w)
             json_decref(races);
             return NULL;
         }
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "files", (json_int_t)w->options->file_count,
-                     "records", (json_int_t)w->races.records, "truncated", (json_int_t)w->truncated,
-                     "suppressed", (json_int_t)w->races.suppressed, "distinct", (json_int_t)w->races.count,
-                     "new", (json_int_t)w->new, "races", races);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "files", (json_int_t)w->options->file_count,
+                     "records", (json_int_t)w->races.records, "truncated", (json_int_t)w->truncated, "broken",
+                     (json_int_t)w->broken, "suppressed", (json_int_t)w->races.suppressed, "distinct",
+                     (json_int_t)w->races.count, "new", (json_int_t)w->new, "races", races);
 }
 
 static int write_all(const struct work *w, struct rb_error *e)

@@ -30,9 +30,17 @@ static bool is_source(const char *path)
     return false;
 }
 
+static bool is_text(const struct rb_source *f)
+{
+    return f->text && !memchr(f->text, 0, f->size);
+}
+
+// A report may come from elsewhere and name any file. O_NOFOLLOW: the file itself must have the name of a
+// source, not a symbolic link to it. Links among the folders make no difference: the report could name their
+// targets.
 static void read_whole(struct rb_source *f, size_t limit)
 {
-    const int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     struct stat st;
     ssize_t n = 1;
 
@@ -45,6 +53,11 @@ static void read_whole(struct rb_source *f, size_t limit)
         f->size += n > 0 ? (size_t)n : 0;
     }
     close(fd);
+    if (!is_text(f)) {
+        free(f->text);
+        f->text = NULL;
+        f->size = 0;
+    }
 }
 
 static struct rb_source *find(struct rb_sources *s, const char *path)

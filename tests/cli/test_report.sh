@@ -23,7 +23,7 @@ has_not() { ! grep -qF -- "$1" out || fail "'$1' in: $(head -c 600 out)"; }
 
 # --- usage
 run 0 -h
-for word in --format -o --baseline --suppressions --debug-path --json text sarif html; do
+for word in --verbose --format -o --baseline --suppressions --debug-path --json text sarif html; do
   grep -q -- "$word" out || fail "-h does not name $word"
 done
 cp "$data/shop.jsonl" r.jsonl
@@ -70,8 +70,8 @@ bad() { # PATTERN LINE...
   refused "$1" bad.jsonl
 }
 good=$(head -n 1 r.jsonl)
-bad 'bad.jsonl:2: accesses: expected an array' "$good" '{}'
-bad 'bad.jsonl:3: expected a race as a JSON object' "$good" '' 'race'
+bad 'bad.jsonl:1: accesses: expected an array' '{}'
+bad 'bad.jsonl:2: expected a race as a JSON object' '' 'race'
 bad 'bad.jsonl:1: column' '{"accesses":'
 bad 'accesses\[0\].op: expected one of: read write' "${good/\"write\"/\"wr\"}"
 bad 'accesses\[0\].stack\[0\].offset: expected a string like' "${good/0x11a3/11a3}"
@@ -89,8 +89,60 @@ for cut in 1 2 100 700; do # a killed program
   has '1 race in 1 record'
   grep -q '^railbird report: cut.jsonl: the last line is not whole' err || fail "cut at $cut: '$(cat err)'"
 done
-printf '%s\n%s\n' "${good:0:100}" "$good" >cut.jsonl
-refused 'cut.jsonl:1' cut.jsonl
+printf '%s' "${good:0:100}" >cut.jsonl
+refused 'cut.jsonl:1: the only line is not whole' cut.jsonl
+head -c 9000000 /dev/zero | tr '\0' ' ' >long.jsonl
+refused 'long.jsonl:1: expected a race as a JSON object, found a line of more than 8 MiB' long.jsonl
+
+# --- a broken line hides no other line: a note, and the others count
+broken() { # NOTE LINE...: two whole lines among them
+  printf '%s\n' "${@:2}" >broken.jsonl
+  run 66 broken.jsonl
+  has 'Railbird: 1 race in 2 records'
+  expect "notes" "$(wc -l <err)" 1
+  grep -q -- "^railbird report: broken.jsonl:$1" err || fail "a broken line: '$(cat err)' does not say '$1'"
+}
+broken '2: column 100: .*; passed over$' "$good" "${good:0:100}" "$good"
+broken '1: column 700: .*; passed over$' "${good:0:700}" "$good" "$good"
+broken "2: accesses: .*; passed over, and 2 more$" "$good" '{}' 'race' '[]' "$good"
+run 66 broken.jsonl --json
+expect "broken lines" "$(json out 'r["broken"]')" 3
+broken '1: expected a race as a JSON object.*; passed over' "${good:300}" "$good" "$good"
+sed 's/"thread":2/"thread":-2/' broken.jsonl >none.jsonl
+refused 'none.jsonl:1: expected' none.jsonl
+printf 'race:^shop\nrace:^add$\n' >all.supp # the status is that of the others
+run 0 broken.jsonl --suppressions all.supp
+refused 'broken.jsonl:1: expected' r.jsonl --baseline broken.jsonl # a baseline is read strictly
+
+# --- texts of any length are cut, in whole characters; long names of functions are shortened for people
+python3 - "$good" >huge.jsonl <<'EOF'
+import json, sys
+r = json.loads(sys.argv[1])
+long = "ä" * 100000
+r.update(host=long, sampler=long, program="/" + long, other=[long])
+r["threads"][1]["name"] = long
+for a in r["accesses"]:
+    a["stack"][0].update(function="f<" + "g<" * 200 + "int" + " >" * 200 + ">::h(" + long + ")", file="/" + long + ".c", note=long)
+print(json.dumps(r, ensure_ascii=False))
+EOF
+for format in text json sarif html; do
+  run 66 huge.jsonl --format $format
+  [ "$(wc -c <out)" -lt 400000 ] || fail "$format: long texts make $(wc -c <out) bytes"
+  iconv -f UTF-8 -t UTF-8 out >/dev/null || fail "$format: a long text is cut within a character"
+  grep -q 'ä…' out || fail "$format: no ellipsis"
+done
+python3 - "$good" >template.jsonl <<'EOF'
+import json, sys
+r = json.loads(sys.argv[1])
+r["accesses"][0]["stack"][0]["function"] = "std::vector<" + "std::pair<int, " * 40 + "int" + " >" * 40 + " >::push_back(int)"
+print(json.dumps(r))
+EOF
+run 66 template.jsonl
+has '#0 std::vector<std::pair<int, std::pair<int, std::pair<…> > > >::push_back(int) /src'
+run 66 template.jsonl --verbose
+has "$(python3 -c 'print("std::pair<int, " * 40 + "int")')"
+run 66 template.jsonl --format json
+has "$(python3 -c 'print("std::pair<int, " * 40 + "int")')"
 
 # --- names of programs compiled here
 innermost() { # what a stack through at_innermost of names.c must hold
@@ -144,6 +196,16 @@ for cc in $(sed 's/gcc/g++/; s/clang/clang++/' <<<"$compilers"); do
       "Location is global 'shop::till' of size 32" ", 8 bytes into it, defined at $data/names.cc:$(line names.cc 'the till')"
   done
 done
+
+# a name that stands for gigabytes stays as it is
+bomb=_Z1f1AIiiE1BIS0_S0_E1CIS2_S2_E1DIS4_S4_E1EIS6_S6_E1FIS8_S8_E1GISA_SA_E1HISC_SC_E1IISE_SE_E1JISG_SG_E1KISI_SI_E
+bomb+=1LISK_SK_E1MISM_SM_E1NISO_SO_E1OISQ_SQ_E1PISS_SS_E1QISU_SU_E1RISW_SW_E1SISY_SY_E1TIS10_S10_E
+printf 'int data;\nvoid evil(void) asm("%s");\nvoid evil(void) { data = 1; }\nint main(void) { evil(); }\n' "$bomb" >bomb.c
+gcc -g bomb.c -o bomb
+$raw bomb data "$bomb" main >bomb.jsonl
+run 66 bomb.jsonl
+has "#0 ${bomb:0:150}" "… $work/bomb.c:3"
+[ "$(wc -c <out)" -lt 10000 ] || fail "a hostile name makes a report of $(wc -c <out) bytes"
 
 # --- debug files apart: by link, by build-id; none; another build
 gcc -g -O2 -Wl,--build-id "$data/names.c" -o whole
@@ -364,6 +426,18 @@ echo 'top secret' >secret.txt
 sed "s|/src/shop/report.cc|$work/secret.txt|; s|\"line\":44|\"line\":1|" r.jsonl >leak.jsonl
 run 66 leak.jsonl --format html
 ! grep -q 'top secret' out || fail "the page shows a file that is not source"
+echo 'top secret' >secret.c
+ln -s secret.txt link.c
+ln -s . folder
+sed "s|/src/shop/report.cc|$work/link.c|; s|\"line\":44|\"line\":1|" r.jsonl >link.jsonl
+run 66 link.jsonl --format html
+! grep -q 'top secret' out || fail "the page shows a file through a symbolic link"
+sed "s|/src/shop/report.cc|$work/folder/secret.c|; s|\"line\":44|\"line\":1|" r.jsonl >link.jsonl
+run 66 link.jsonl --format html
+grep -q 'top secret' out || fail "source below a linked folder is not shown"
+printf 'top secret\n\0' >secret.c
+run 66 link.jsonl --format html
+! grep -q 'top secret' out || fail "the page shows a file that is not text"
 printf 'int \xff; // caf\xe9\n' >latin.c
 sed "s|/src/shop/report.cc|$work/latin.c|; s|\"line\":44|\"line\":1|" r.jsonl >latin.jsonl
 run 66 latin.jsonl --format html
