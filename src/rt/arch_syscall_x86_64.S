@@ -41,10 +41,66 @@ syscall:
 	.cfi_startproc
 	endbr64
 	cmpq	$__NR_rt_sigprocmask, %rdi
-	jne	rb_raw_syscall
-	jmp	rb_mask_by_number
+	je	rb_mask_by_number
+	cmpq	$__NR_clone, %rdi
+	je	process_by_number
+	cmpq	$__NR_fork, %rdi
+	je	process_by_number
+	cmpq	$__NR_vfork, %rdi
+	je	process_by_number
+	cmpq	$__NR_clone3, %rdi
+	je	process_by_number
+	jmp	rb_raw_syscall
 	.cfi_endproc
 	.size	syscall, . - syscall
+
+// A call that makes a process or a thread. process.c decides which (rb_process_by_number): 0 is a thread, else the
+// number to call. Nothing of ours is on the stack at the call, and no register but the arguments' has changed: the
+// child goes on from there, on a copy of the stack or on another one that begins with its return address.
+	.type	process_by_number, @function
+process_by_number: // (number, a, b, c, d, e, f)
+	.cfi_startproc
+	pushq	%rdi
+	pushq	%rsi
+	pushq	%rdx
+	pushq	%rcx
+	pushq	%r8
+	pushq	%r9
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 56
+	call	rb_process_by_number
+	addq	$8, %rsp
+	popq	%r9
+	popq	%r8
+	popq	%rcx
+	popq	%rdx
+	popq	%rsi
+	popq	%rdi
+	.cfi_adjust_cfa_offset -56
+	testq	%rax, %rax
+	je	rb_raw_syscall
+	movq	%rsi, %rdi
+	movq	%rdx, %rsi
+	movq	%rcx, %rdx
+	movq	%r8, %r10
+	movq	%r9, %r8
+	movq	8(%rsp), %r9
+	syscall
+	pushq	%rbp
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %rbp, 0
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	andq	$-16, %rsp
+	movq	%rax, %rdi
+	call	rb_process_by_number_done
+	movq	%rbp, %rsp
+	popq	%rbp
+	.cfi_def_cfa %rsp, 8
+	.cfi_restore %rbp
+	ret
+	.cfi_endproc
+	.size	process_by_number, . - process_by_number
 #endif
 
 	.section .note.GNU-stack, "", @progbits

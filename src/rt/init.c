@@ -189,6 +189,13 @@ void rb_init_after_fork(void)
     rb_process.on = true;
 }
 
+bool rb_is_our_process(void)
+{
+    const pid_t now = (pid_t)syscall(SYS_getpid);
+
+    return now == process || now < 0; // a filter of system calls may refuse to tell
+}
+
 // The program may have a say in whether it has failed.
 extern int __tsan_on_finalize(int failed) __attribute__((weak));
 

@@ -15,6 +15,8 @@ RB_HIDDEN void rb_watch_quick_exit(void);
 RB_HIDDEN void rb_libraries_came(void); // perhaps
 // In the child of fork: everything anew, for its one thread.
 RB_HIDDEN void rb_init_after_fork(void);
+// Returns false in a child that the runtime was not told of: its one thread is no parallel of its parent's.
+RB_HIDDEN bool rb_is_our_process(void);
 // Statistics, and the exit status to use instead of `status`.
 RB_HIDDEN int rb_finish(int status);
 // halt_on_error: ends the program now.

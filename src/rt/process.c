@@ -204,6 +204,52 @@ RB_INTERCEPT(int, clone, (int (*function)(void *), void *stack, int flags, void 
     return child;
 }
 
+#if defined(RB_TAKES_SYSCALL)
+// Returns true if the word at the address can be read. The kernel reads a signal mask before it refuses the unknown
+// way to set it.
+static bool is_readable(uintptr_t address)
+{
+    const int saved = errno;
+    const bool readable = syscall(SYS_rt_sigprocmask, -1, address, NULL, 8) != 0 && errno == EINVAL;
+
+    errno = saved;
+    return address && readable;
+}
+
+// Decides about a system call that makes a process or a thread (arch_syscall_x86_64.S). Returns the number of the
+// call to make between before_fork and rb_process_by_number_done, or 0: the new one shares our memory, or has a
+// thread pointer of its own, by which none of our variables can be found. Like vfork, SYS_vfork becomes a fork.
+RB_HIDDEN long rb_process_by_number(long number, uintptr_t a);
+RB_HIDDEN long rb_process_by_number(long number, uintptr_t a)
+{
+    uint64_t flags = number == SYS_clone ? a : 0;
+
+    if (number == SYS_clone3) {
+        if (!is_readable(a))
+            return 0; // the kernel refuses
+        __builtin_memcpy(&flags, (const void *)a, sizeof(flags));
+    }
+    if (flags & (CLONE_VM | CLONE_SETTLS))
+        return 0;
+    before_fork();
+    return number == SYS_vfork ? SYS_fork : number;
+}
+
+// Ends what rb_process_by_number began, in both processes. Takes the kernel's result and returns libc's.
+RB_HIDDEN long rb_process_by_number_done(long result);
+RB_HIDDEN long rb_process_by_number_done(long result)
+{
+    const int saved = errno;
+
+    if (result == 0)
+        in_child();
+    else
+        in_parent();
+    errno = result < 0 ? (int)-result : saved;
+    return result < 0 ? -1 : result;
+}
+#endif
+
 RB_INTERCEPT(int, posix_spawn,
              (pid_t * p, const char *path, const posix_spawn_file_actions_t *does, const posix_spawnattr_t *a,
               char *const words[], char *const environment[]))

@@ -409,6 +409,10 @@ void rb_races_report_slow(struct rb_self *me)
     struct rb_found *f = me->found;
 
     me->found = NULL;
+    if (!rb_is_our_process()) { // a child that came by a bare instruction: locks of others are locked for ever in it
+        errno = saved;
+        return;
+    }
     rb_spin_lock(&report_lock);
     while (f) {
         struct rb_found *next = f->next;
