@@ -171,7 +171,7 @@ static int prepare(const char *path)
     program_look(path, &p);
     if (p.privileged)
         program_say_privileged(path, &e);
-    else if (p.kind == PROGRAM_OURS)
+    else if (p.kind == PROGRAM_OURS && !p.needs_ours)
         return -1;
     else if (p.kind == PROGRAM_STATIC)
         rb_bad_input(

@@ -142,8 +142,8 @@ static int prepare(const char *path, const struct program *p)
         return -1;
     }
     switch (p->kind) {
-    case PROGRAM_OURS:
-        return -1;
+    case PROGRAM_OURS: // a shared runtime has to come before libc
+        return !p->needs_ours || run_preload("run") ? -1 : RB_EXIT_INTERNAL;
     case PROGRAM_STATIC:
         rb_bad_input(
             &e,

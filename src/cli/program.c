@@ -42,7 +42,7 @@ static const char *name_at(struct strings s, uint64_t offset)
 }
 
 struct seen {
-    bool symbols, ours, init_defined, hooks, ours_needed;
+    bool symbols, ours, init_defined, hooks;
 };
 
 static void look_at_symbols(const Elf64_Sym *symbol, size_t count, struct strings names, struct seen *seen)
@@ -60,15 +60,14 @@ static void look_at_symbols(const Elf64_Sym *symbol, size_t count, struct string
     }
 }
 
-static void look_at_dynamic(const Elf64_Dyn *entry, size_t count, struct strings names, struct program *p,
-                            struct seen *seen)
+static void look_at_dynamic(const Elf64_Dyn *entry, size_t count, struct strings names, struct program *p)
 {
     for (size_t i = 0; i < count && entry[i].d_tag != DT_NULL; i++) {
         const char *name = entry[i].d_tag == DT_NEEDED ? name_at(names, entry[i].d_un.d_val) : "";
 
         if (!strncmp(name, "libtsan.so", 10) || !strncmp(name, "libclang_rt.tsan", 16))
             snprintf(p->needed, sizeof(p->needed), "%s", name);
-        seen->ours_needed |= !strncmp(name, "librailbird_rt.so", 17);
+        p->needs_ours |= !strncmp(name, "librailbird_rt.so", 17);
     }
 }
 
@@ -93,7 +92,7 @@ static void look_at_sections(const struct file *f, const Elf64_Ehdr *header, str
         if (symbols)
             look_at_symbols(content, s->sh_size / sizeof(Elf64_Sym), names, seen);
         else
-            look_at_dynamic(content, s->sh_size / sizeof(Elf64_Dyn), names, p, seen);
+            look_at_dynamic(content, s->sh_size / sizeof(Elf64_Dyn), names, p);
     }
 }
 
@@ -123,7 +122,7 @@ static void look(const struct file *f, struct program *p)
     // Stripped and without a loader there are no symbols to go by: the runtime's own words then.
     if (!seen.symbols)
         seen.ours = memmem(f->bytes, f->size, "RAILBIRD_OPTIONS", 16) != NULL;
-    if (seen.ours || seen.ours_needed)
+    if (seen.ours || p->needs_ours)
         p->kind = PROGRAM_OURS;
     else if (seen.init_defined)
         p->kind = PROGRAM_STATIC;

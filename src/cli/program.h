@@ -17,6 +17,7 @@ enum program_kind {
 
 struct program {
     enum program_kind kind;
+    bool needs_ours; // asks the loader for our shared runtime
     bool loader;     // started by the dynamic loader, so that libraries can be preloaded
     bool privileged; // exec gives it rights that we lack: it takes nothing from our environment
     char needed[64]; // the TSan library it asks for, or ""

@@ -114,6 +114,18 @@ static bool set_up(void)
            rb_sampling_init(&sampler, seed()) == 0;
 }
 
+static void say_unwatched(const char *why)
+{
+    char line[256];
+    struct rb_text t;
+
+    rb_text_init(&t, line, sizeof(line) - 1);
+    rb_put(&t, "the program runs unwatched: ");
+    rb_put(&t, why);
+    *t.at = 0;
+    rb_complain(NULL, line);
+}
+
 void rb_init(char *const *environment)
 {
     const int saved = errno;
@@ -123,9 +135,15 @@ void rb_init(char *const *environment)
     started = true;
     process = (pid_t)syscall(SYS_getpid);
     rb_real_init();
-    if (rb_is_secure()) { // reports would tell the caller where things lie in a program with more rights
-        rb_complain(NULL, "the program has rights that its caller may lack (setuid, setgid, capabilities): "
-                          "it runs unwatched");
+    // Where things lie in a program with more rights is not for its caller to know.
+    const char *off = rb_is_secure() ? "the program has rights that its caller may lack (setuid, setgid, "
+                                       "capabilities)"
+                      : !rb_real_is_behind()
+                          ? "libc is loaded before the runtime, which sees no call of it then; link with "
+                            "'railbird cc', or start it by 'railbird run'"
+                          : NULL;
+    if (off) {
+        say_unwatched(off);
         errno = saved;
         return;
     }
@@ -146,8 +164,7 @@ void rb_init(char *const *environment)
         rb_process.quick = rb_process.ops->knows && !rb_process.windows && !rb_options.record[0];
         rb_self_make();
     } else {
-        rb_complain(
-            NULL, "not enough memory for the runtime: the program runs unwatched; set memory= or ulimit -v");
+        say_unwatched("there is not enough memory for the runtime; set memory= or ulimit -v");
     }
     errno = saved;
 }

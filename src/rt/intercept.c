@@ -61,12 +61,13 @@ static void rb_pages_protected(struct rb_self *me, uintptr_t address, size_t siz
 //
 // A use is worth a look when the thread has used the object seldom so far, then once in a while: looking at
 // all uses of a lock would cost more than the lock. Words of the address's 48 bits and the number of uses.
-#define USES_KNOWN 128u
-static RB_TLS uint64_t uses[USES_KNOWN];
-
-static bool worth_a_look(const volatile void *object)
+static bool is_worth_a_look(const volatile void *object)
 {
-    uint64_t *word = &uses[((uintptr_t)object * 0x9e3779b97f4a7c15u) >> 57];
+    struct rb_self *me = rb_self_get();
+
+    if (!me)
+        return false;
+    uint64_t *word = &me->uses[((uintptr_t)object * 0x9e3779b97f4a7c15u) >> 57];
     uint64_t seen = *word;
 
     if (seen >> 16 != ((uintptr_t)object & 0xffffffffffffu))
@@ -76,7 +77,7 @@ static bool worth_a_look(const volatile void *object)
     return times <= 8 || times % 64 == 0;
 }
 
-#define USED_AT(object, pc) (worth_a_look(object) ? RB_TOUCH_AT(RB_HOW_ATOMIC, object, 1, pc) : (void)0)
+#define USED_AT(object, pc) (is_worth_a_look(object) ? RB_TOUCH_AT(RB_HOW_ATOMIC, object, 1, pc) : (void)0)
 #define USED(object)        USED_AT(object, RB_PC)
 #define MADE(object)        WRITE(object, 1)
 #define RB_TAKES(ret, name, params, args, done, touch, after) \
@@ -143,19 +144,50 @@ static const struct {
                  {"pthread_cond_init", "GLIBC_2.3.2"},   {"pthread_cond_destroy", "GLIBC_2.3.2"},
                  {"pthread_cond_signal", "GLIBC_2.3.2"}, {"pthread_cond_broadcast", "GLIBC_2.3.2"}};
 
-void *rb_real_find(void **slot, const char *name)
+// Returns the first definition behind `where` in the order of loading.
+static void *find_from(void *where, const char *name)
 {
-    const int saved = errno;
     void *found = NULL;
 
     for (unsigned i = 0; i < RB_LENGTH(versioned) && !found; i++)
         if (!__builtin_strcmp(versioned[i].name, name))
-            found = dlvsym(RTLD_NEXT, name, versioned[i].version);
-    if (!found)
-        found = dlsym(RTLD_NEXT, name);
+            found = dlvsym(where, name, versioned[i].version);
+    return found ? found : dlsym(where, name);
+}
+
+// Returns true if the address lies in the module that the runtime is part of.
+static bool is_in_our_module(void *address)
+{
+    struct dl_find_object of_address, of_us;
+
+    return _dl_find_object(address, &of_address) == 0 && _dl_find_object(&rb_real, &of_us) == 0 &&
+           of_address.dlfo_link_map == of_us.dlfo_link_map;
+}
+
+// A program may stand in front of us with a function or two of its own, hence several.
+bool rb_real_is_behind(void)
+{
+    return dlsym(RTLD_DEFAULT, "pthread_create") != RB_REAL(pthread_create) &&
+           dlsym(RTLD_DEFAULT, "pthread_mutex_lock") != RB_REAL(pthread_mutex_lock) &&
+           dlsym(RTLD_DEFAULT, "sem_post") != RB_REAL(sem_post);
+}
+
+// Where libc comes before the runtime its functions are found from the front; ours are none of them.
+void *rb_real_find(void **slot, const char *name)
+{
+    const int saved = errno;
+    void *found = find_from(RTLD_NEXT, name);
+
+    if (!found && (found = find_from(RTLD_DEFAULT, name)) && is_in_our_module(found))
+        found = NULL;
     __atomic_store_n(slot, found, __ATOMIC_RELAXED);
     errno = saved;
     return found;
+}
+#else
+bool rb_real_is_behind(void)
+{
+    return true;
 }
 #endif
 

@@ -96,6 +96,8 @@ RB_INLINE void *rb_real_get(void **slot, const char *name)
 #endif
 
 RB_HIDDEN void rb_real_init(void);
+// Returns true if libc comes after the runtime in the order of loading, so that calls meet the interceptors.
+RB_HIDDEN bool rb_real_is_behind(void);
 
 // What an interceptor does beside calling the real function: `outside` the guard, then `inside` for the
 // thread `me`. The program's errno stays.

@@ -49,6 +49,7 @@ struct rb_known {
     uint32_t held;  // generation of the history when the thread locked it; 0: it has not
     uint32_t depth; // times it did, to read
 };
+#define RB_USES        128u // objects whose uses a thread counts, by hash (intercept.c); the hash has 7 bits
 #define RB_KNOWN_SHIFT 58u
 #define RB_KNOWN       64u
 
@@ -84,6 +85,8 @@ struct rb_self {
     struct rb_known known[RB_KNOWN]; // by address
     int64_t fiber_skip;              // rb_skip while another fiber runs (annotations.c)
     void *record;                    // record.c: the thread's buffer
+
+    uint64_t uses[RB_USES];          // not thread-local: dlopen has little room for that
 
     struct rb_rt_counters count;
     struct rb_found *found; // race.c: a race met while an object's lock was held, to be reported after
