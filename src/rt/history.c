@@ -10,6 +10,7 @@
 #define LINE_SHIFT 5 // a bucket holds the cells of 32 bytes of memory
 #define PAGE_SHIFT 12
 #define PAGES      (1u << 15)
+#define AREA_SHIFT 21 // an area's pages have their counters together
 #define ATOMIC     ((uint64_t)1 << 60)
 
 struct entry {
@@ -40,6 +41,9 @@ static uint64_t bucket_mask;
 static uint64_t *lines; // of memory that may have entries in a bucket: a bit for each, hashed; close
                         // together, as whole pages are asked about
 static uint32_t *pages; // PAGES counters
+
+// Areas of 2 MiB that ever had an entry: a bit for each, hashed. Most of a new thread's stack lies in others.
+static uint64_t areas[64];
 
 // The key of an entry: granule number, the bytes of it, and whether atomically.
 static inline uint64_t make_key(uintptr_t granule, unsigned mask, bool atomic)
@@ -77,9 +81,36 @@ static inline uint64_t line_bit(uintptr_t address)
     return (uint64_t)1 << (mix(address >> LINE_SHIFT) >> 58);
 }
 
+// Counters of neighbouring pages are neighbours.
 static inline uint32_t *page_of(uintptr_t address)
 {
-    return &pages[mix(address >> PAGE_SHIFT) >> 24 & (PAGES - 1)];
+    const uint64_t page = address >> PAGE_SHIFT & ((1u << (AREA_SHIFT - PAGE_SHIFT)) - 1);
+
+    return &pages[((mix(address >> AREA_SHIFT) >> 20) + page) & (PAGES - 1)];
+}
+
+static inline uint64_t *area_of(uintptr_t address, uint64_t *bit)
+{
+    const uint64_t hash = mix(address >> AREA_SHIFT) >> 40;
+
+    *bit = (uint64_t)1 << (hash & 63);
+    return &areas[hash >> 6 & (RB_LENGTH(areas) - 1)];
+}
+
+static inline bool area_is_used(uintptr_t address)
+{
+    uint64_t bit;
+    const uint64_t *word = area_of(address, &bit);
+
+    return __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
+}
+
+static inline void use_area(uintptr_t address)
+{
+    uint64_t bit, *word = area_of(address, &bit);
+
+    if (RB_UNLIKELY(!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)))
+        __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
 int rb_history_init(size_t bytes)
@@ -116,6 +147,7 @@ void rb_history_reset_after_fork(void)
     madvise(buckets, (bucket_mask + 1) * sizeof(struct bucket), MADV_DONTNEED);
     madvise(pages, PAGES * sizeof(*pages), MADV_DONTNEED);
     madvise(lines, (bucket_mask + 1) * sizeof(*lines), MADV_DONTNEED);
+    __builtin_memset(areas, 0, sizeof(areas));
 }
 
 // Takes an entry out of its bucket, whose lock is held.
@@ -145,6 +177,7 @@ static struct entry *make_room(struct rb_self *me, struct bucket *b, uint64_t ke
             me->count.dropped++;
         drop(me, victim);
     }
+    use_area(key_granule(key) << 3);
     *victim = (struct entry){.key = key, .generation = generation};
     *cell_of(victim) = (struct rb_cell){0, 0, 0, 0};
     __atomic_fetch_or(lines_of(b), line_bit(key_granule(key) << 3), __ATOMIC_RELAXED);
@@ -290,18 +323,23 @@ static size_t visit_all(struct rb_self *me, uintptr_t from, uintptr_t end, visit
     return looked_at;
 }
 
-// All entries of [from, end), page by page: pages and lines without entries are passed over, the latter
-// without a lock. Whoever gave this memory up, so that it can be new to others, has put its entries in
-// before. Where there are more pages than buckets (address space is reserved by terabytes), bucket by bucket.
-// How many lines were looked at.
+// Visits all entries of [from, end), page by page, or bucket by bucket where there are more pages than
+// buckets (address space is reserved by terabytes). Areas, pages and lines without entries are passed over,
+// the lines without a lock: a thread that gives memory up has put its entries in before. Returns the number
+// of lines looked at.
 static size_t visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
 {
     const uintptr_t page = (uintptr_t)1 << PAGE_SHIFT, line = (uintptr_t)1 << LINE_SHIFT;
+    const uintptr_t area = (uintptr_t)1 << AREA_SHIFT;
     size_t looked_at = 0;
 
     if ((end - from) >> PAGE_SHIFT > bucket_mask)
         return visit_all(me, from, end, function, context);
     for (uintptr_t at = from; at < end && at >= from; at = (at | (page - 1)) + 1) {
+        if (!area_is_used(at)) {
+            at |= area - 1;
+            continue;
+        }
         if (__atomic_load_n(page_of(at), __ATOMIC_RELAXED) == 0)
             continue;
         const uintptr_t page_end = (at | (page - 1)) + 1, stop = page_end && page_end < end ? page_end : end;
