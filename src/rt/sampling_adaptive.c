@@ -20,7 +20,6 @@
 #include "rt/budget.h"
 #include "rt/bursts.h"
 #include "rt/clock.h"
-#include "rt/footprint.h"
 #include "rt/gates.h"
 #include "rt/init.h"
 #include "rt/odd.h"
@@ -197,25 +196,33 @@ static int init(void)
     return 0;
 }
 
+// Opens the account with what the start is given.
+static void open_account(void)
+{
+    if (rb_resting())
+        rb_episode_begin();
+    rb_book.turned_ns = rb_clock_ns(CLOCK_MONOTONIC);
+    const uint64_t ns = rb_book.turned_ns - rb_book.started_ns;
+    if (ns > 1000000)
+        rb_book.ticks_a_ns = (double)(rb_arch_ticks() - rb_book.started_ticks) / (double)ns;
+    rb_book.cpu_ns = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    rb_now.allowance = rb_book.debt = (int64_t)(rb_budget_given_ns(rb_sites_count()) * rb_book.ticks_a_ns);
+    rb_book.most = (int64_t)(rb_budget_most_ns() * rb_book.ticks_a_ns);
+    rb_now.lavish = rb_now.allowance / 2;
+}
+
+// The ticker begins before the sites are woken: it has left its core by the time the new thread needs one.
 static void have_threads(void)
 {
-    if (!__atomic_exchange_n(&rb_now.threaded, true, __ATOMIC_ACQ_REL)) {
-        if (rb_resting())
-            rb_episode_begin();
-        rb_book.turned_ns = rb_clock_ns(CLOCK_MONOTONIC);
-        const uint64_t ns = rb_book.turned_ns - rb_book.started_ns;
-        if (ns > 1000000)
-            rb_book.ticks_a_ns = (double)(rb_arch_ticks() - rb_book.started_ticks) / (double)ns;
-        rb_book.cpu_ns = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-        rb_now.allowance = rb_book.debt =
-            (int64_t)(rb_budget_given_ns(rb_sites_count()) * rb_book.ticks_a_ns);
-        rb_book.most = (int64_t)(rb_budget_most_ns() * rb_book.ticks_a_ns);
-        rb_now.lavish = rb_now.allowance / 2;
-        rb_footprint_warm();
+    const bool first = !__atomic_exchange_n(&rb_now.threaded, true, __ATOMIC_ACQ_REL);
+
+    if (first)
+        open_account();
+    rb_ticker_start(rb_adaptive_turn);
+    if (first) {
         rb_adaptive_wake(rb_burst_give_first);
         rb_watchpoints_open();
     }
-    rb_ticker_start(rb_adaptive_turn);
 }
 
 static void spawn(struct rb_self *me)

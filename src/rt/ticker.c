@@ -12,6 +12,7 @@
 
 #define STACK_BYTES ((size_t)64 << 10)
 #define LONG_IDLE   1000000000u // after so many nanoseconds without a turn's work it looks if it is alone
+#define FIRST_PAUSE 10000000u   // nanoseconds, so that the thread about to be made finds a core free
 
 static uint64_t (*turn)(void);
 static bool begun, stopped;
@@ -50,15 +51,22 @@ static bool may_end(uint32_t seen)
            __atomic_exchange_n(&begun, true, __ATOMIC_SEQ_CST);
 }
 
+static void pause_for(uint64_t ns)
+{
+    const struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
 static void run(void)
 {
     uint64_t idle = 0;
 
     syscall(SYS_prctl, PR_SET_NAME, "railbird");
+    pause_for(FIRST_PAUSE);
     while (!__atomic_load_n(&stopped, __ATOMIC_ACQUIRE)) {
         const uint32_t seen = __atomic_load_n(&calls, __ATOMIC_SEQ_CST);
         const uint64_t wait = turn();
-        const struct timespec pause = {(time_t)(wait / 1000000000u), (long)(wait % 1000000000u)};
         if (wait == RB_TICKER_END) {
             if (may_end(seen))
                 break;
@@ -69,7 +77,7 @@ static void run(void)
             end_if_alone();
             idle = 0;
         }
-        syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+        pause_for(wait);
     }
 }
 
