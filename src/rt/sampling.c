@@ -10,6 +10,7 @@
 
 #include "rt/access.h"
 #include "rt/arch.h"
+#include "rt/footprint.h"
 #include "rt/init.h"
 #include "rt/sites.h"
 
@@ -179,10 +180,22 @@ void rb_sampling_exit(void)
     rb_leave(me);
 }
 
+// From the second thread on accesses are looked at. Their tables are populated by the creator, whose thread
+// would begin with their page faults otherwise.
+static void populate_tables_once(void)
+{
+    static bool populated;
+
+    if (rb_sampling_process.policy != &policy_none &&
+        !__atomic_exchange_n(&populated, true, __ATOMIC_RELAXED))
+        rb_footprint_warm();
+}
+
 void rb_sampling_spawn(struct rb_self *me)
 {
     const struct rb_policy *policy = rb_sampling_process.policy;
 
+    populate_tables_once();
     if (policy->spawn)
         policy->spawn(me);
 }
