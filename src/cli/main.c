@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/stack.h"
 
 #ifndef RB_VERSION
 #define RB_VERSION "unknown"
@@ -49,7 +50,7 @@ static int run_by_own_name(int argc, char **argv)
     return strcmp(name, "railbird-c++") ? -1 : cmd_cxx(argc, argv);
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     const int done = argc > 0 ? run_by_own_name(argc, argv) : -1;
 
@@ -78,4 +79,9 @@ int main(int argc, char **argv)
             fprintf(stderr, " %s", commands[i].name);
     fputc('\n', stderr);
     return RB_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    return cli_with_stack(run_command, argc, argv);
 }

@@ -46,7 +46,7 @@ enum {
     RB_FD_COUNT = RB_FD_FIRST_INODE + RB_FD_INODE_COUNT
 };
 
-#define RB_FD_DESCRIPTORS (1u << 20) // the kernel's usual bound; what is above is looked at each time
+#define RB_FD_DESCRIPTORS (1u << 16) // those of higher numbers are looked at each time
 
 // Which object a descriptor stands for, as far as it was looked at: RB_FD_NONE, it was not. Reset when it is
 // closed or made. Written whole, without a lock.

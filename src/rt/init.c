@@ -93,12 +93,34 @@ static uint64_t seed(void)
     return rb_mix64((uint64_t)now.tv_nsec + ((uint64_t)now.tv_sec << 30) + ((uint64_t)getpid() << 48));
 }
 
+// Beside memory=, for fixed tables and the states of threads.
+#define FIXED_BYTES ((size_t)8 << 20)
+#define LEAST_BYTES ((size_t)1 << 20)
+#define ROOM_TIMES  4u
+
+// Returns the memory to use: `wanted`, or less where address space is limited (ulimit -v, ulimit -d), so that
+// the program keeps three quarters of what is left. 0: there is too little for both, and nothing is mapped.
+static size_t memory_that_fits(size_t wanted)
+{
+    for (size_t memory = wanted; memory >= LEAST_BYTES; memory /= 2) {
+        const size_t room = ROOM_TIMES * (memory + FIXED_BYTES);
+        void *map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (map != MAP_FAILED) {
+            munmap(map, room);
+            return memory;
+        }
+    }
+    return 0;
+}
+
 // How memory= is shared out: half of it for the history, an eighth for stacks, a sixteenth for heap blocks,
 // the rest for clocks and objects.
 static bool set_up(void)
 {
-    const size_t memory = rb_options.memory;
+    const size_t memory = rb_options.memory = memory_that_fits(rb_options.memory);
 
+    if (!memory)
+        return false;
     rb_process.ops = rb_engine_find(rb_options.engine);
     if (!rb_process.ops)
         rb_process.ops = &rb_so;

@@ -49,4 +49,49 @@ starts "a library opened by Python" 0 "$unwatched" python3 -c '
 import ctypes
 ctypes.CDLL("./library.so").work()
 print("done")'
+
+# --- limits: the outcome is the plain program's; where the runtime has no room it is off, and holds nothing
+"$RAILBIRD" cc -O1 -g "$source/race.c" -o ours -pthread
+gcc -O1 -g -fsanitize=thread "$source/race.c" -o theirs -pthread
+cat >limited <<'SH'
+#!/bin/bash
+# limited LIMIT COMMAND...
+ulimit $1 && shift && exec "$@"
+SH
+chmod +x limited
+./plain >wanted
+export RAILBIRD_OPTIONS=sampler=all
+for limit in "-s 20" "-s 32" "-s 64" "-v 500000" "-v 100000" "-v 60000" "-d 100000" "-n 8"; do
+  ./limited "$limit" ./plain >/dev/null 2>&1 || continue # not even alone
+  starts "ulimit $limit" 66 "$race" ./limited "$limit" ./ours
+  starts "ulimit $limit, functions" 66 '#0 work .*race.c:' ./limited "$limit" ./ours
+done
+for limit in "-s 20" "-s 32" "-s 64"; do starts "ulimit $limit, by run" 66 "$race" ./limited "$limit" "$rb" run ./theirs; done
+unwatched='Railbird: the program runs unwatched: there is not enough memory'
+for limit in "-v 30000" "-d 30000"; do starts "ulimit $limit" 0 "$unwatched" ./limited "$limit" ./ours; done
+cat >many.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static void *work(void *p) { pthread_mutex_lock(&gate); pthread_mutex_unlock(&gate); return p; }
+int main(void) { /* how many threads there can be at once, up to 64 */
+  pthread_t t[64];
+  int n = 0;
+  pthread_mutex_lock(&gate);
+  while (n < 64 && pthread_create(&t[n], NULL, work, NULL) == 0) n++;
+  pthread_mutex_unlock(&gate);
+  printf("%d\n", n);
+  while (n) pthread_join(t[--n], NULL);
+  return 0;
+}
+C
+gcc -O1 many.c -o many.plain -pthread
+"$RAILBIRD" cc -O1 many.c -o many.ours -pthread
+for limit in "-d 8000" "-d 4000" "-d 20000" "-v 40000" "-v 60000"; do
+  alone=$(./limited "$limit" ./many.plain)
+  with=$(./limited "$limit" ./many.ours 2>err) || fail "ulimit $limit, many threads: status $?"
+  # One thread less for the runtime's code; a quarter of the rest where it runs.
+  [ "${with:-0}" -ge $((alone * 3 / 4 - 1)) ] || fail "ulimit $limit: ${with:-no} threads instead of $alone"
+done 2>/dev/null
+unset RAILBIRD_OPTIONS
 finish "start"
