@@ -406,6 +406,11 @@ void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes)
     if (!bytes || from + bytes < from)
         return;
     rb_record_forget(me, from, bytes);
+    rb_history_drop(me, from, bytes);
+}
+
+void rb_history_drop(struct rb_self *me, uintptr_t from, size_t bytes)
+{
     me->count.forgotten += visit_range(me, from, from + bytes, drop_entry, NULL);
 }
 

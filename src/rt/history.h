@@ -78,6 +78,8 @@ RB_HIDDEN void rb_history_touch(struct rb_self *me, const struct rb_touch *t, ui
 RB_HIDDEN void rb_history_check(struct rb_self *me, const struct rb_touch *t, struct rb_hit *hit);
 // Forgets [from, from + bytes).
 RB_HIDDEN void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes);
+// Forgets the accesses without a word in the recording: they may be all there is to forget.
+RB_HIDDEN void rb_history_drop(struct rb_self *me, uintptr_t from, size_t bytes);
 // What is known of [from, from + bytes) is from now on known of [to, to + bytes). They may overlap; all are
 // multiples of 8. No other thread uses either meanwhile.
 RB_HIDDEN void rb_history_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes);

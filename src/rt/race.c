@@ -10,6 +10,7 @@
 #include "rt/descriptors.h"
 #include "rt/footprint.h"
 #include "rt/heap.h"
+#include "rt/faults.h"
 #include "rt/init.h"
 #include "rt/json.h"
 #include "rt/modules.h"
@@ -99,6 +100,8 @@ static bool is_new(uint64_t places, uint64_t address)
 void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t where,
                    const struct rb_hit *before)
 {
+    int fd;
+
     me->count.races++;
     if (rb_is_benign(before->address))
         return;
@@ -107,6 +110,8 @@ void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t wher
         return;
     // `x++` against `x++` is three pairs of places: one of the same two threads and address is enough.
     const uint64_t threads = pair_hash(rb_where_thread(where) + 1, rb_where_thread(before->where) + 1);
+    if (!rb_fd_of_word(now->address, &fd) && rb_access_faults(now)) // before the pair counts as reported
+        return;
     if (!is_new(places, pair_hash(before->address, threads)))
         return;
     struct rb_found *f = rb_arena_alloc(&rb_process.arena, sizeof(*f));
@@ -279,13 +284,13 @@ static void put_head(struct rb_text *t)
 
 static void put_value(struct rb_text *t, const struct rb_touch *now)
 {
-    uint64_t value = 0;
+    uint64_t value;
     int fd;
 
     if (now->size > 8 || rb_fd_of_word(now->address, &fd)) // no memory there
         return;
-    for (size_t i = 0; i < now->size; i++)
-        value |= (uint64_t)((const volatile unsigned char *)now->address)[i] << 8 * i;
+    if (rb_memory_read(now->address, now->size, &value))
+        return;
     rb_put(t, ",\"value\":\"");
     rb_put_hex(t, value);
     rb_put_char(t, '"');

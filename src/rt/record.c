@@ -54,6 +54,9 @@ struct rb_record {
     uint32_t generation, sequence;
     uint32_t victim; // of `recent`
     struct recent recent[RECENT];
+    uint64_t *last[2]; // records of the accesses that one call of a hook announced last, newest first; NULL: none
+    uint64_t *last_end; // behind them
+    uint64_t last_place;
 };
 
 // ------------------------------------------------------------------------------------------------- start,
@@ -247,6 +250,7 @@ static RB_NOINLINE bool next_chunk(struct rb_self *me, struct rb_record *r)
     __atomic_store_n(&chunk->magic, RB_RAW_CHUNK_MAGIC, __ATOMIC_RELEASE);
     r->chunk = chunk;
     r->at = (uint64_t *)(chunk + 1);
+    r->last[0] = r->last_end = NULL;
     r->end = (uint64_t *)(void *)((char *)chunk + bytes);
     if (old)
         rb_record_unmap(old);
@@ -332,7 +336,8 @@ static bool is_known(uintptr_t from, size_t bytes)
 void rb_record_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
 {
     const unsigned op = (t->atomic ? RB_RAW_ATOMIC_READ : RB_READ) + t->write;
-    struct rb_record *r;
+    struct rb_record *r = me->record;
+    const uint64_t *before = r ? r->at : NULL;
 
     if (!t->record || !is_known(t->address, t->size) || rb_is_benign(t->address) || !(r = begin(me, SPARE)))
         return;
@@ -343,7 +348,68 @@ void rb_record_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc
             r->recent[i] = (struct recent){0, 0, 0, 0};
         put(r, rb_raw_word0(RB_RAW_GENERATION, 0, 0), rb_raw_word1(r->clock, generation));
     }
-    put_range(r, op, fold(t->address), t->size, place_of(r, pc));
+    const uint64_t place = place_of(r, pc);
+    const bool continues = before && before == r->last_end && place == r->last_place;
+    r->last[1] = continues ? r->last[0] : NULL;
+    r->last[0] = r->at;
+    r->last_place = place;
+    put_range(r, op, fold(t->address), t->size, place);
+    r->last_end = r->at;
+    publish(r);
+}
+
+// ---- accesses that have not happened after all ---------------------------------------------------------
+
+static size_t bytes_of(const uint64_t *record)
+{
+    const size_t bytes = record[0] >> RB_RAW_ADDRESS_BITS & (RB_RAW_SIZES - 1);
+
+    return bytes ? bytes : record[3] & RB_RAW_LOW48;
+}
+
+static bool record_touches(const uint64_t *record, uint64_t address)
+{
+    return record && address - (record[0] & RB_RAW_LOW48) < bytes_of(record);
+}
+
+void rb_record_undo(struct rb_self *me, uintptr_t address, struct rb_undone *undone)
+{
+    struct rb_record *r = me->record;
+    unsigned n = 0;
+
+    if (!r || !r->last[0] || r->at != r->last_end)
+        return;
+    address = fold(address);
+    while (n < 2 && !record_touches(r->last[n], address))
+        n++;
+    if (n == 2)
+        return;
+    for (unsigned i = 0; i <= n; i++) {
+        const uint64_t *record = r->last[n - i];
+        const bool fits = record[0] >> RB_RAW_ADDRESS_BITS & (RB_RAW_SIZES - 1);
+        undone->access[i].word0 = record[0];
+        undone->access[i].place = record[1] & RB_RAW_LOW48;
+        undone->access[i].bytes = fits ? 0 : bytes_of(record);
+    }
+    undone->count = n + 1;
+    r->at = r->last[n];
+    publish(r);
+    r->last[0] = r->last[1] = r->last_end = NULL;
+    r->clock = 0; // a TICK or a GENERATION between the two went with them
+    r->generation = 0;
+}
+
+void rb_record_redo(struct rb_self *me, const struct rb_undone *undone)
+{
+    struct rb_record *r = begin(me, SPARE);
+
+    if (!r)
+        return;
+    for (unsigned i = 0; i < undone->count; i++) {
+        put(r, undone->access[i].word0, rb_raw_word1(r->clock, undone->access[i].place));
+        if (undone->access[i].bytes)
+            put(r, rb_raw_word0(RB_RAW_EXTENT, 0, 0), rb_raw_word1(r->clock, undone->access[i].bytes));
+    }
     publish(r);
 }
 

@@ -18,6 +18,17 @@ RB_HIDDEN int rb_record_start(const char *path);
 RB_HIDDEN void rb_record_finish(void);
 RB_HIDDEN void rb_record_stop_after_fork(void);
 RB_HIDDEN void rb_record_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc);
+// The accesses that one call of a hook announced last, two at most (a copy reads and writes).
+struct rb_undone {
+    unsigned count;
+    struct {
+        uint64_t word0, place, bytes; // bytes: of an EXTENT behind; 0: there is none
+    } access[2];
+};
+// Takes the thread's last accesses out of the recording from the one on that touches the address, if nothing else was
+// recorded since. A fault told of it.
+RB_HIDDEN void rb_record_undo(struct rb_self *me, uintptr_t address, struct rb_undone *undone);
+RB_HIDDEN void rb_record_redo(struct rb_self *me, const struct rb_undone *undone);
 RB_HIDDEN void rb_record_event(struct rb_self *me, enum rb_op op, uint64_t target, uintptr_t pc);
 RB_HIDDEN void rb_record_own(struct rb_self *me, enum rb_raw_op op, uint64_t address, size_t bytes);
 // RB_ENTER with a place inside the function, or RB_EXIT. Has a guard of its own.

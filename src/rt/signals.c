@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "rt/descriptors.h"
+#include "rt/faults.h"
 #include "rt/intercept.h"
 #include "rt/known.h"
 #include "rt/sync.h"
@@ -293,6 +294,7 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
     const int saved = errno;
     struct rb_self *me = rb_self_tls;
     struct broken_step step = {NULL, 0, NULL};
+    struct rb_undone undone = {0};
     const int ignoring = me ? me->ignore_sync : 0, inside = me ? me->inside_mutex : 0;
     uint64_t word = 0;
 
@@ -305,6 +307,8 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
     } else if (number != SIGTRAP || !rb_trap_arrived(info, context)) {
         if (me && me->busy)
             step = break_step(me, number, info, context);
+        if ((number == SIGSEGV || number == SIGBUS) && is_fault(number, info))
+            rb_access_undo(me, (uintptr_t)info->si_addr, &undone);
         word = take_handler(number);
         if (ignoring || inside) // that was said of the code that was interrupted
             me->ignore_sync = me->inside_mutex = 0;
@@ -316,6 +320,7 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
     errno = saved;
     if (function_of(word))
         call_handler(word, number, info, context);
+    rb_access_redo(me, &undone);
     if (ignoring || inside) {
         me->ignore_sync = ignoring;
         me->inside_mutex = inside;

@@ -156,6 +156,66 @@ for name in abi/overlap abi/adjacent abi/mem_large annotations/benign annotation
   done
 done
 
+# ---- accesses that fault: those whose handler jumps away never happened, those whose handler returns did
+build faults <<'END'
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static char *page;
+static int comes_back;
+static __thread sigjmp_buf before;
+
+static void on_fault(int number)
+{
+    (void)number;
+    if (comes_back)
+        mprotect(page, 4096, PROT_READ | PROT_WRITE);
+    else
+        siglongjmp(before, 1);
+}
+
+static void *body(void *unused)
+{
+    char block[64] = "";
+
+    for (volatile int i = 0; i < 300; i++)
+        if (!sigsetjmp(before, 1)) {
+            if (i % 3 == 0)
+                *(volatile int *)(page + 8) = 1;
+            else if (i % 3 == 1)
+                memcpy(page, block, sizeof(block));
+            else
+                memcpy(block, page, sizeof(block));
+        }
+    return unused;
+}
+
+int main(int count, char **words)
+{
+    struct sigaction action = {.sa_handler = on_fault};
+    pthread_t threads[2];
+
+    comes_back = count > 1;
+    (void)words;
+    page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    sigaction(SIGSEGV, &action, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, body, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+END
+run 0 -o faults.rbt --sampler all ./faults
+clean faults.rbt
+expect "warnings about accesses that faulted" "$(warnings faults.rbt)" 0
+run 0 -o done.rbt --sampler all ./faults again
+clean done.rbt
+[ "$(warnings done.rbt)" -gt 0 ] || fail "accesses that were done again after their fault are not in the trace"
+
 # ---- killed: all but the last event of each thread is there, and nothing that did not happen
 build endless <<'C'
 #define _GNU_SOURCE
