@@ -2,7 +2,9 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "cli/words.h"
@@ -15,16 +17,18 @@
 #define RB_LIBEXECDIR "libexec"
 #endif
 
+// The kernel's name for our file; without /proc the one that exec was given.
 const char *cli_tool_path(void)
 {
     static char path[PATH_MAX];
 
     if (!path[0]) {
         const ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-        if (n <= 0)
-            snprintf(path, sizeof(path), "railbird");
-        else
+        const char *given = (const char *)getauxval(AT_EXECFN);
+        if (n > 0)
             path[n] = 0;
+        else if (!given || !realpath(given, path))
+            snprintf(path, sizeof(path), "railbird");
     }
     return path;
 }
@@ -74,9 +78,15 @@ bool cli_need_file(const char *command, const char *path)
 {
     if (access(path, R_OK) == 0)
         return true;
-    fprintf(
-        stderr,
-        "railbird %s: the runtime is not there: expected %s; run 'make' in the source, or 'make install'\n",
-        command, path);
+    if (cli_tool_path()[0] != '/')
+        fprintf(stderr,
+                "railbird %s: the runtime is not found: /proc is not mounted, and the name railbird was started "
+                "by leads nowhere\n",
+                command);
+    else
+        fprintf(stderr,
+                "railbird %s: the runtime is not there: expected %s; run 'make' in the source, or 'make "
+                "install'\n",
+                command, path);
     return false;
 }

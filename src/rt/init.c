@@ -104,7 +104,8 @@ static size_t memory_that_fits(size_t wanted)
 {
     for (size_t memory = wanted; memory >= LEAST_BYTES; memory /= 2) {
         const size_t room = ROOM_TIMES * (memory + FIXED_BYTES);
-        void *map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *map =
+            mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (map != MAP_FAILED) {
             munmap(map, room);
             return memory;

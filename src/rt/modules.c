@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,11 +12,29 @@
 
 static char program[4096];
 
+// The name that exec was given, for where /proc is not mounted; it is relative to the folder of the start.
+static void take_given_name(void)
+{
+    const char *given = (const char *)getauxval(AT_EXECFN);
+    const long folder = given && given[0] != '/' ? syscall(SYS_getcwd, program, sizeof(program)) : 0;
+    size_t used = folder > 0 ? (size_t)folder - 1 : 0; // without its NUL
+
+    if (!given || folder < 0)
+        return;
+    if (folder)
+        program[used++] = '/';
+    while (*given && used < sizeof(program) - 1)
+        program[used++] = *given++;
+    program[*given ? 0 : used] = 0;
+}
+
 const char *rb_program_path(void)
 {
     if (!program[0]) {
         const ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
         program[n > 0 ? n : 0] = 0;
+        if (n <= 0)
+            take_given_name();
     }
     return program;
 }

@@ -94,4 +94,49 @@ for limit in "-d 8000" "-d 4000" "-d 20000" "-v 40000" "-v 60000"; do
   [ "${with:-0}" -ge $((alone * 3 / 4 - 1)) ] || fail "ulimit $limit: ${with:-no} threads instead of $alone"
 done 2>/dev/null
 unset RAILBIRD_OPTIONS
+
+# --- no /proc
+cat >without <<'SH'
+#!/bin/sh
+umount -l /proc && exec "$@"
+SH
+chmod +x without
+./plain >wanted
+if unshare -m ./without true 2>/dev/null; then
+  export RAILBIRD_OPTIONS=sampler=all
+  starts "no /proc" 66 '#0 work .*race.c:' unshare -m ./without ./ours
+  starts "no /proc, by run" 66 '#0 work .*race.c:' unshare -m ./without "$rb" run ./theirs
+  starts "no /proc, by run, found in PATH" 66 "$race" \
+    env PATH="$(dirname "$rb"):$PATH" unshare -m ./without railbird run ./theirs
+  unset RAILBIRD_OPTIONS
+  starts "no /proc, watch" 0 nothing unshare -m ./without "$rb" watch ./plain
+fi
+
+# --- environments
+"$RAILBIRD" cc -O1 -g -static "$source/race.c" -o ours.static -pthread 2>/dev/null || true
+"$RAILBIRD" cc -O1 -g -static-pie "$source/race.c" -o ours.static-pie -pthread 2>/dev/null || true
+"$RAILBIRD" cc -O1 -g -no-pie "$source/race.c" -o ours.no-pie -pthread
+"$RAILBIRD" cc -O1 -g "$source/race.c" -o ours.now -pthread -Wl,-z,now,-z,relro
+cat >closed <<'SH'
+#!/bin/bash
+# closed DESCRIPTORS COMMAND...
+for fd in $1; do eval "exec $fd>&-"; done
+shift
+exec "$@"
+SH
+chmod +x closed
+export RAILBIRD_OPTIONS=sampler=all
+for program in ours ours.static ours.static-pie ours.no-pie ours.now; do
+  [ -x $program ] || continue
+  starts "$program" 66 "$race" ./$program
+  starts "$program, no environment" 66 "$race" env -i RAILBIRD_OPTIONS=sampler=all ./$program
+  starts "$program, no standard input" 66 "$race" ./closed 0 ./$program
+  starts "$program, no standard error" 66 nothing ./closed 2 ./$program
+  if setarch -R true 2>/dev/null; then starts "$program, no ASLR" 66 "$race" setarch -R ./$program; fi
+  if setarch -L true 2>/dev/null; then starts "$program, old layout" 66 "$race" setarch -L ./$program; fi
+  starts "$program, bound at the start" 66 "$race" env LD_BIND_NOW=1 ./$program
+  timeout 60 ./closed "0 1 2" ./$program && status=0 || status=$?
+  expect "$program, no standard descriptors: status" $status 66
+done
+unset RAILBIRD_OPTIONS
 finish "start"
