@@ -127,6 +127,19 @@ static void *take(struct rb_arena *a, size_t lines)
     return alloc_region(a, lines);
 }
 
+void rb_arena_reserve(struct rb_arena *a)
+{
+    lock(a);
+    const size_t left = (a->limit - a->mapped) & ~(size_t)4095;
+    char *start = left > LINE ? map_region(a, left - LINE) : NULL;
+    if (start) {
+        a->bump = start;
+        a->bump_end = start + (left - LINE);
+    }
+    a->limit = a->mapped;
+    unlock(a);
+}
+
 void *rb_arena_alloc(struct rb_arena *a, size_t bytes)
 {
     lock(a);

@@ -42,6 +42,8 @@ struct rb_arena {
 
 void rb_arena_init(struct rb_arena *a, size_t limit);
 void rb_arena_destroy(struct rb_arena *a);
+// Maps now what may still be mapped, so that no later allocation needs the system.
+void rb_arena_reserve(struct rb_arena *a);
 // Uninitialised memory (what was freed comes back dirty), or NULL when the limit is reached.
 void *rb_arena_alloc(struct rb_arena *a, size_t bytes);
 // The same, zeroed; large blocks fresh from the system are not touched for it.

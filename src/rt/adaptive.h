@@ -106,6 +106,8 @@ RB_INLINE bool rb_adaptive_is_lavish(void)
 // Sites that sleep, as `give` says; NULL: all.
 RB_HIDDEN void rb_adaptive_wake(bool (*give)(struct rb_site *s));
 RB_HIDDEN uint64_t rb_adaptive_turn(void); // of the ticker
+// Ends sampling for good: without the ticker nothing is earned. All rests, and sites sleep.
+RB_HIDDEN void rb_adaptive_pause(void);
 
 RB_HIDDEN bool rb_window_is_ahead(void);
 RB_HIDDEN void rb_window_open(void);

@@ -4,6 +4,7 @@
 #include "rt/budget.h"
 #include "rt/bursts.h"
 #include "rt/clock.h"
+#include "rt/thin.h"
 #include "rt/ticker.h"
 #include "rt/watchpoints.h"
 
@@ -186,6 +187,20 @@ static bool rest_or_not(void)
     else if (changes)
         rb_sites_flip_all(is_known, RB_SITE_ASLEEP);
     return rests != changes;
+}
+
+void rb_adaptive_pause(void)
+{
+    rb_spin_lock(&rb_book.changing);
+    __atomic_store_n(&rb_now.mode, QUIET, __ATOMIC_RELEASE);
+    rb_thin_end();
+    __atomic_store_n(&rb_now.allowance, INT64_MIN / 2, __ATOMIC_RELAXED); // below what may be owed for new code
+    __atomic_store_n(&rb_now.saved, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&rb_now.grace, 0, __ATOMIC_RELAXED);
+    if (!rb_resting())
+        rb_episode_end();
+    rb_spin_unlock(&rb_book.changing);
+    rb_sites_flip_all(NULL, RB_SITE_ASLEEP);
 }
 
 uint64_t rb_adaptive_turn(void)

@@ -50,6 +50,10 @@ syscall:
 	je	process_by_number
 	cmpq	$__NR_clone3, %rdi
 	je	process_by_number
+	cmpq	$__NR_seccomp, %rdi
+	je	rb_filter_by_number
+	cmpq	$__NR_prctl, %rdi
+	je	rb_filter_by_number
 	jmp	rb_raw_syscall
 	.cfi_endproc
 	.size	syscall, . - syscall

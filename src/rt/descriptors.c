@@ -60,6 +60,8 @@ static uint32_t look(int fd, uint32_t *id)
     struct stat s;
 
     *id = 0;
+    if (rb_process.sandboxed) // all objects reach everybody then
+        return RB_FD_OTHERS;
     if (syscall(SYS_fstat, fd, &s))
         return errno == EBADF ? RB_FD_NONE : RB_FD_OTHERS;
     *id = (uint32_t)rb_mix64(s.st_ino + rb_mix64(s.st_dev)) | 1;
@@ -166,7 +168,8 @@ void rb_fd_opened(int fd)
     if (fd < 0 || !rb_process.on)
         return;
     rb_fd_new(fd);
-    if (syscall(SYS_fstat, fd, &s) == 0 && S_ISFIFO(s.st_mode) && (me = rb_enter()) != NULL) {
+    const bool orders = rb_process.sandboxed || (syscall(SYS_fstat, fd, &s) == 0 && S_ISFIFO(s.st_mode));
+    if (orders && (me = rb_enter()) != NULL) {
         rb_lost_edge(me);
         rb_leave(me);
     }
@@ -356,6 +359,17 @@ void rb_fd_link(uint32_t from, uint32_t to)
 static bool reaches_everybody(uint32_t object)
 {
     return __atomic_load_n(&linked[object], __ATOMIC_RELAXED) == RB_FD_EVERYBODY;
+}
+
+void rb_fd_share_all(void)
+{
+    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+
+    for (uint32_t fd = 0; fd <= most; fd++)
+        rb_fd_object((int)fd);
+    for (uint32_t object = RB_FD_NONE + 1; object < RB_FD_COUNT; object++)
+        if (object != RB_FD_EVERYBODY && !reaches_everybody(object))
+            rb_fd_link(object, RB_FD_EVERYBODY);
 }
 
 // The first three are for others than our children.

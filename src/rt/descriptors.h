@@ -132,6 +132,8 @@ RB_HIDDEN void rb_fd_closing_range(unsigned first, unsigned last);
 // A child is about to be made, and has them all: what is sent to it may come back by another one, or as a
 // name, a semaphore, a signal, its end. Outside the guard.
 RB_HIDDEN void rb_fd_child(void);
+// Links every object to all receivers: what later descriptors are cannot be asked for any more. Outside the guard.
+RB_HIDDEN void rb_fd_share_all(void);
 // What was sent to other processes may come back without a descriptor, as a signal or an end; and what they
 // are told without one may come back by a descriptor. Inside the guard.
 RB_HIDDEN void rb_fd_acquire_others(struct rb_self *me);

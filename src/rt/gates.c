@@ -40,7 +40,7 @@ static uint64_t time_here(struct rb_self *me, struct rb_site *gate, bool again, 
     s->gate_ns = gate->slow ? on_core_ns(s, ticks) : 0;
     if (passed <= LONG)
         return passed;
-    if (before_ns)
+    if (before_ns && s->gate_ns)
         return (uint64_t)((double)(s->gate_ns - before_ns) * ticks_a_ns);
     return passed < LONGEST ? passed : LONGEST;
 }

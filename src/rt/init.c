@@ -35,7 +35,6 @@ RB_EXPORT const char __railbird_runtime[] =
 
 static struct rb_sampler_spec sampler;
 static bool started, finished;
-static pid_t process; // whose memory this is: a child that shares it ends for itself alone
 
 RB_WEAK const char *__tsan_default_options(void);
 RB_WEAK const char *__tsan_default_options(void)
@@ -90,7 +89,7 @@ static uint64_t seed(void)
     if (rb_options.seed)
         return rb_options.seed;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return rb_mix64((uint64_t)now.tv_nsec + ((uint64_t)now.tv_sec << 30) + ((uint64_t)getpid() << 48));
+    return rb_mix64((uint64_t)now.tv_nsec + ((uint64_t)now.tv_sec << 30) + ((uint64_t)rb_process.pid << 48));
 }
 
 // Beside memory=, for fixed tables and the states of threads.
@@ -156,7 +155,7 @@ void rb_init(char *const *environment)
     if (started)
         return;
     started = true;
-    process = (pid_t)syscall(SYS_getpid);
+    rb_process.pid = (uint32_t)syscall(SYS_getpid);
     rb_real_init();
     // Where things lie in a program with more rights is not for its caller to know.
     const char *off = rb_is_secure() ? "the program has rights that its caller may lack (setuid, setgid, "
@@ -208,9 +207,13 @@ void rb_init_after_fork(void)
     if (!rb_process.on)
         return;
     rb_process.child = true;
-    process = (pid_t)syscall(SYS_getpid);
     rb_process.on = false; // what follows unmaps the very states that interceptors look at
     rb_self_tls = NULL;
+    if (rb_process.sandboxed) { // to start anew takes calls that the child may not make
+        rb_process.pid = 0;
+        return;
+    }
+    rb_process.pid = (uint32_t)syscall(SYS_getpid);
     rb_threads_reset_after_fork();
     rb_sites_reset_after_fork();
     rb_watchpoints_reset_after_fork();
@@ -239,11 +242,17 @@ bool rb_is_our_process(void)
 // The program may have a say in whether it has failed.
 extern int __tsan_on_finalize(int failed) __attribute__((weak));
 
+// Returns false in a child that shares the memory: it ends for itself alone. A sandboxed process may not ask.
+static bool is_own_memory(void)
+{
+    return rb_process.sandboxed ? rb_process.pid != 0 : rb_process.pid == (uint32_t)syscall(SYS_getpid);
+}
+
 int rb_finish(int status)
 {
     struct rb_self *me = rb_self_tls;
 
-    if (!started || (!rb_process.on && !rb_process.races) || process != (pid_t)syscall(SYS_getpid) ||
+    if (!started || (!rb_process.on && !rb_process.races) || !is_own_memory() ||
         __atomic_exchange_n(&finished, true, __ATOMIC_RELAXED))
         return status;
     if (me && !me->busy) {

@@ -78,6 +78,15 @@ static bool gives(const struct sembuf *op, size_t n)
 RB_OPERATES(semop, (int set, struct sembuf *op, size_t n), (set, op, n))
 RB_OPERATES(semtimedop, (int set, struct sembuf *op, size_t n, const struct timespec *t), (set, op, n, t))
 
+// Forgets what the memory was before. Without its size, all is forgotten.
+static void segment_came(struct rb_self *me, uintptr_t address, int segment)
+{
+    if (rb_process.sandboxed)
+        rb_lost_edge(me);
+    else
+        rb_memory_new(me, address, rb_segment_bytes(segment));
+}
+
 // How many have a segment is seen by others.
 RB_INTERCEPT(void *, shmat, (int segment, const void *at, int flags))
 {
@@ -85,7 +94,7 @@ RB_INTERCEPT(void *, shmat, (int segment, const void *at, int flags))
     void *r = RB_REAL(shmat)(segment, at, flags);
     rb_fd_acquire(IPC);
     if (r != (void *)-1)
-        RB_BESIDE((void)0, rb_memory_new(me, (uintptr_t)r, rb_segment_bytes(segment)));
+        RB_BESIDE((void)0, segment_came(me, (uintptr_t)r, segment));
     return r;
 }
 

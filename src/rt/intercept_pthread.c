@@ -1,16 +1,15 @@
 // The odd ones of the pthread family: creation, conditions, once, exit handlers, C++ guards.
 #include <linux/futex.h>
-#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "rt/callers.h"
 #include "rt/intercept.h"
+#include "rt/sandbox.h"
 #include "rt/signals.h"
 #include "rt/sync.h"
 #include "rt/thread.h"
-#include "rt/watchpoints.h"
 
 // ---- creation ------------------------------------------------------------------------------------------
 
@@ -467,11 +466,7 @@ RB_INTERCEPT(int, prctl, (int what, ...))
     for (int i = 0; i < 4; i++)
         word[i] = va_arg(list, unsigned long);
     va_end(list);
-    if (what == PR_SET_SECCOMP)
-        rb_watchpoints_stop("the program confines itself (seccomp)");
-    // In strict mode a thread may read, write and end; anything else that we might do would kill it.
-    if (what == PR_SET_SECCOMP && word[0] == SECCOMP_MODE_STRICT)
-        rb_thread_retire();
+    rb_sandbox_call(SYS_prctl, what, (long)word[0], (long)word[1]);
     const int r = RB_REAL(prctl)(what, word[0], word[1], word[2], word[3]);
     const int saved = errno;
     if (r == 0 && what == PR_SET_NAME && (me = rb_enter()) != NULL) {

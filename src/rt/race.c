@@ -269,7 +269,7 @@ static void put_head(struct rb_text *t)
     rb_put(t, "{\"evidence\":");
     rb_put_string(t, rb_race_evidence);
     rb_put(t, ",\"pid\":");
-    rb_put_number(t, (uint64_t)getpid());
+    rb_put_number(t, rb_process.pid);
     rb_put(t, ",\"host\":");
     rb_put_string(t, uname(&host) ? "" : host.nodename);
     rb_put(t, ",\"time\":");
@@ -327,7 +327,7 @@ static void put_plain(struct rb_text *t, const struct rb_found *f)
     const uint64_t where[2] = {f->where, f->before.where};
 
     rb_put(t, "==================\nWARNING: Railbird: data race (pid=");
-    rb_put_number(t, (uint64_t)getpid());
+    rb_put_number(t, rb_process.pid);
     rb_put(t, ")\n");
     for (int i = 0; i < 2; i++) {
         const bool write = i ? rb_epoch_is_write(f->before.epoch) : f->now.write;

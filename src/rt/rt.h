@@ -112,6 +112,8 @@ extern RB_TLS RB_HIDDEN int64_t rb_odd_skip;
 struct rb_process {
     bool on;    // the runtime works; false: everything passes through
     bool child; // of a fork, and has not become another program since
+    bool sandboxed; // sandbox.h
+    uint32_t pid;   // of the process; 0: in a child that may not ask for it
     const struct rb_engine_ops *ops;
     struct rb_arena arena; // clocks, objects, lists (shared: it has its own lock)
     struct rb_arena kept;  // what outlives a fork: exit handlers

@@ -258,7 +258,7 @@ int rb_sampling_init(const struct rb_sampler_spec *spec, uint64_t seed)
 void rb_sampling_reset_after_fork(void)
 {
     rb_sampling_process.seed =
-        rb_mix64(rb_sampling_process.seed + (rb_options.seed ? 1 : (uint64_t)getpid()));
+        rb_mix64(rb_sampling_process.seed + (rb_options.seed ? 1 : rb_process.pid));
     rb_arena_destroy(&rb_sampling_process.arena);
     start_policy(); // what it needs from the system it has had since the parent's start
 }

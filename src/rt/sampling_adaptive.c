@@ -214,6 +214,8 @@ static void open_account(void)
 // The ticker begins before the sites are woken: it has left its core by the time the new thread needs one.
 static void have_threads(void)
 {
+    if (rb_process.sandboxed)
+        return;
     const bool first = !__atomic_exchange_n(&rb_now.threaded, true, __ATOMIC_ACQ_REL);
 
     if (first)

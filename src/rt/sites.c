@@ -396,7 +396,7 @@ static uint32_t flip(const struct batch *b)
             done++;
             continue;
         }
-        if (!text_of(s->pc, &text))
+        if (rb_process.sandboxed || !text_of(s->pc, &text))
             continue;
         const struct text span = span_of(&text, s->pc);
         if (!protect(&span, span.protection | PROT_WRITE)) {
@@ -486,6 +486,8 @@ bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
         rb_spin_unlock(&lock);
         return rb_sites_on;
     }
+    if (rb_process.sandboxed) // code stays as it is
+        return false;
     if (s->state == RB_SITE_AWAKE) {
         rb_spin_lock(&lock);
         if (s->state == RB_SITE_AWAKE && queued < QUEUE) {

@@ -9,6 +9,7 @@
 typedef uint32_t rb_spin; // 0 free, 1 held
 
 void rb_spin_wait(rb_spin *lock); // until it looks free
+extern bool rb_spin_never_yields; // the kernel may not be asked (sandbox.h)
 
 RB_INLINE bool rb_spin_try(rb_spin *lock)
 {

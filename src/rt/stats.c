@@ -83,10 +83,12 @@ static bool collect(struct lines *l)
     add(l, "stacks_dropped", "stacks that had no room", rb_stack_dropped());
     add(l, "reported", "races reported", rb_process.races);
     add(l, "suppressed", "races suppressed", rb_process.suppressed);
-    const struct rb_footprint footprint = rb_footprint();
-    add(l, "memory_used", "bytes of memory that the runtime has taken",
-        footprint.resident + rb_stack_bytes());
-    add(l, "memory_mapped", "bytes of address space that it has", footprint.mapped + rb_options.memory / 8);
+    if (!rb_process.sandboxed) { // else the kernel may not be asked
+        const struct rb_footprint footprint = rb_footprint();
+        add(l, "memory_used", "bytes of memory that the runtime has taken",
+            footprint.resident + rb_stack_bytes());
+        add(l, "memory_mapped", "bytes of address space that it has", footprint.mapped + rb_options.memory / 8);
+    }
     add(l, "memory_limit", "bytes it was allowed (memory=), without the amount a thread", rb_options.memory);
     return true;
 }
@@ -99,7 +101,7 @@ static void as_text(struct rb_text *t, const struct lines *l)
     rb_put(t, rb_options.sampler);
     if (rb_process.child) {
         rb_put(t, ", child process ");
-        rb_put_number(t, (uint64_t)getpid());
+        rb_put_number(t, rb_process.pid);
     }
     rb_put(t, "\n");
     for (unsigned i = 0; i < l->count; i++) {
@@ -119,7 +121,7 @@ static void as_text(struct rb_text *t, const struct lines *l)
 static void as_json(struct rb_text *t, const struct lines *l)
 {
     rb_put(t, "{\"pid\":");
-    rb_put_number(t, (uint64_t)getpid());
+    rb_put_number(t, rb_process.pid);
     rb_put(t, ",\"engine\":");
     rb_put_string(t, rb_process.ops->name);
     rb_put(t, ",\"sampler\":");
@@ -149,7 +151,7 @@ void rb_stats_print(void)
     if (!collect(&lines))
         return;
     rb_text_init(&t, buffer, sizeof(buffer));
-    if (rb_options.stats_json[0]) {
+    if (rb_options.stats_json[0] && !rb_process.sandboxed) {
         as_json(&t, &lines);
         const int fd = (int)syscall(SYS_openat, AT_FDCWD, rb_options.stats_json,
                                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

@@ -297,7 +297,7 @@ static void find_stack(struct rb_self *me)
 
     if (me->walk.stack_lo)
         return;
-    if (me->os_id == (uint32_t)getpid()) {
+    if (me->os_id == rb_process.pid) {
         const char *name = (const char *)getauxval(AT_EXECFN);
         if (!name || (uintptr_t)name < here)
             return;
@@ -321,7 +321,7 @@ static void settle_in(struct rb_self *me)
 {
     if (have_key)
         pthread_setspecific(end_key, (void *)(uintptr_t)1);
-    me->os_id = (uint32_t)syscall(SYS_gettid);
+    me->os_id = rb_process.sandboxed ? 0 : (uint32_t)syscall(SYS_gettid);
     find_stack(me);
     notes[me->id % NOTES].os_id = me->os_id;
     rb_spin_lock(&lock);

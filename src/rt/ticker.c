@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -15,7 +16,8 @@
 #define FIRST_PAUSE 10000000u   // nanoseconds, so that the thread about to be made finds a core free
 
 static uint64_t (*turn)(void);
-static bool begun, stopped;
+static bool begun;
+static uint32_t stopped; // a futex: the thread pauses in it
 static uint32_t calls; // of rb_ticker_start
 
 // A thread that was ended by the kernel's exit, not libc's, leaves the process to us: then it ends.
@@ -55,7 +57,7 @@ static void pause_for(uint64_t ns)
 {
     const struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 
-    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+    syscall(SYS_futex, &stopped, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
 }
 
 static void run(void)
@@ -113,6 +115,8 @@ bool rb_ticker_start(uint64_t (*given)(void))
     const size_t below = tls_bytes();
     uint64_t all = ~(uint64_t)0, before;
 
+    if (rb_process.sandboxed || __atomic_load_n(&stopped, __ATOMIC_ACQUIRE))
+        return false;
     __atomic_fetch_add(&calls, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&begun, __ATOMIC_SEQ_CST) || __atomic_exchange_n(&begun, true, __ATOMIC_SEQ_CST))
         return true;
@@ -137,11 +141,24 @@ bool rb_ticker_start(uint64_t (*given)(void))
 
 void rb_ticker_stop(void)
 {
-    __atomic_store_n(&stopped, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&stopped, 1, __ATOMIC_RELEASE);
+}
+
+// The kernel writes 0 to `living` when the thread is gone, and wakes who waits there.
+void rb_ticker_end(void)
+{
+    static const struct timespec patience = {5, 0};
+
+    rb_ticker_stop();
+    syscall(SYS_futex, &stopped, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    while (__atomic_load_n(&living, __ATOMIC_ACQUIRE))
+        if (syscall(SYS_futex, &living, FUTEX_WAIT, 1, &patience, NULL, 0) && errno == ETIMEDOUT)
+            return;
 }
 
 void rb_ticker_reset_after_fork(void)
 {
-    begun = stopped = false;
+    begun = false;
+    stopped = 0;
     living = 0;
 }

@@ -12,6 +12,7 @@
 #define RB_TICKER_END UINT64_MAX
 RB_HIDDEN bool rb_ticker_start(uint64_t (*turn)(void));
 RB_HIDDEN void rb_ticker_stop(void); // no turn begins after this
+RB_HIDDEN void rb_ticker_end(void);  // the same, and the thread has ended
 RB_HIDDEN void rb_ticker_reset_after_fork(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include "rt/access.h"
 #include "rt/init.h"
 #include "rt/report_data.h"
+#include "rt/sandbox.h"
 #include "rt/sync.h"
 #include "rt/tool.h"
 
@@ -230,12 +231,12 @@ RB_WEAK int __sanitizer_acquire_crash_state(void)
     return !__atomic_exchange_n(&taken, true, __ATOMIC_RELAXED);
 }
 
-// A program that locks itself in afterwards gets its reports unsymbolized if it locks out the tool: nothing
-// can be done for that now.
+// The program says that it is about to confine itself.
 RB_WEAK void __sanitizer_sandbox_on_notify(void *arguments);
 RB_WEAK void __sanitizer_sandbox_on_notify(void *arguments)
 {
     (void)arguments;
+    rb_sandbox_begins();
 }
 
 // ---- where reports go

@@ -11,6 +11,7 @@
 
 #include "rt/sites.h"
 
+struct rb_process rb_process; // not sandboxed
 static struct rb_self self;
 static uint64_t calls;
 static uintptr_t last;
