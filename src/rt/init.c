@@ -234,25 +234,20 @@ void rb_init_after_fork(void)
 
 bool rb_is_our_process(void)
 {
-    const pid_t now = (pid_t)syscall(SYS_getpid);
-
-    return now == process || now < 0; // a filter of system calls may refuse to tell
+    if (rb_process.sandboxed) // the kernel may not be asked
+        return rb_process.pid != 0;
+    const long now = syscall(SYS_getpid);
+    return now == (long)rb_process.pid || now < 0; // a filter from before may refuse to tell
 }
 
 // The program may have a say in whether it has failed.
 extern int __tsan_on_finalize(int failed) __attribute__((weak));
 
-// Returns false in a child that shares the memory: it ends for itself alone. A sandboxed process may not ask.
-static bool is_own_memory(void)
-{
-    return rb_process.sandboxed ? rb_process.pid != 0 : rb_process.pid == (uint32_t)syscall(SYS_getpid);
-}
-
 int rb_finish(int status)
 {
     struct rb_self *me = rb_self_tls;
 
-    if (!started || (!rb_process.on && !rb_process.races) || !is_own_memory() ||
+    if (!started || (!rb_process.on && !rb_process.races) || !rb_is_our_process() ||
         __atomic_exchange_n(&finished, true, __ATOMIC_RELAXED))
         return status;
     if (me && !me->busy) {
