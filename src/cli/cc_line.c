@@ -121,6 +121,11 @@ static const char *const code_suffixes[] = {
     "c",   "i",   "ii",  "m", "mi",   "mm",  "M",   "mii",  "cc",   "cp",  "cxx",
     "cpp", "CPP", "c++", "C", "cppm", "ixx", "ccm", "cxxm", "c++m", "tcc",
 };
+static const char *const fortran_suffixes[] = {
+    "f",   "for", "ftn", "f77", "f90", "f95", "f03", "f08", "f18",
+    "F",   "FOR", "FTN", "F77", "F90", "F95", "F03", "F08", "F18", "fpp", "FPP",
+};
+static const char *const fortran_languages[] = {"f77", "f77-cpp-input", "f95", "f95-cpp-input"};
 static const char *const header_suffixes[] = {"h", "hh", "H", "hp", "hxx", "hpp", "HPP", "h++"};
 
 // Sanitizers whose instrumentation or runtime excludes TSan's, as both compilers have it.
@@ -146,7 +151,7 @@ static const char *behind(const char *word, const char *start)
     return strncmp(word, start, n) ? NULL : word + n;
 }
 
-enum kind { KIND_OBJECT, KIND_CODE, KIND_HEADER };
+enum kind { KIND_OBJECT, KIND_CODE, KIND_FORTRAN, KIND_HEADER };
 
 // By -x if there was one, else by the suffix; what is neither goes to the linker or the assembler.
 static enum kind kind_of(const char *file, const char *language)
@@ -155,6 +160,8 @@ static enum kind kind_of(const char *file, const char *language)
 
     if (language && strcmp(language, "none")) {
         const char *rest = behind(language, "objective-c");
+        if (IS_ONE_OF(language, fortran_languages))
+            return KIND_FORTRAN;
         if (!rest)
             rest = behind(language, "c++");
         if (!rest && strcmp(language, "c") && strcmp(language, "cpp-output") && !behind(language, "c-"))
@@ -165,9 +172,10 @@ static enum kind kind_of(const char *file, const char *language)
         return KIND_CODE;
     if (!dot || strchr(dot, '/'))
         return KIND_OBJECT;
-    return IS_ONE_OF(dot + 1, code_suffixes)     ? KIND_CODE
-           : IS_ONE_OF(dot + 1, header_suffixes) ? KIND_HEADER
-                                                 : KIND_OBJECT;
+    return IS_ONE_OF(dot + 1, code_suffixes)      ? KIND_CODE
+           : IS_ONE_OF(dot + 1, fortran_suffixes) ? KIND_FORTRAN
+           : IS_ONE_OF(dot + 1, header_suffixes)  ? KIND_HEADER
+                                                  : KIND_OBJECT;
 }
 
 // One item of a -fsanitize= or -fno-sanitize= list.
@@ -264,6 +272,7 @@ void cc_line_read(struct cc_line *line, const struct cli_words *arguments)
             const enum kind kind = kind_of(word, language);
             line->inputs = true;
             line->code |= kind != KIND_OBJECT;
+            line->fortran |= kind == KIND_FORTRAN;
             only_headers &= kind == KIND_HEADER;
         } else if (!strcmp(word, "--")) {
             only_files = true;

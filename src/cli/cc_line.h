@@ -9,6 +9,7 @@ struct cc_line {
     bool query;           // --version, -print-...: the compiler answers and does nothing
     bool inputs;          // a file to work on, or a library
     bool code;            // a source that can be instrumented
+    bool fortran;         // a source in Fortran, whose compiler does not know all options of the others
     bool stops;           // -c, -S, -E, -M, -fsyntax-only, headers alone: nothing is linked
     bool shared, partial; // -shared; -r
     bool is_static;       // -static, -static-pie

@@ -10,7 +10,7 @@
 // Commands that only compile get the plain option, which ccache and distcc know.
 //
 // A gcc that our plugin was built for (docs/bodies.md) gets that, and needs nothing else; not with -flto,
-// where code is made by a process that has no plugins.
+// where code is made by a process that has no plugins, and not for Fortran, whose front end would warn.
 //
 // Ours comes first, so what the user says later wins: -fno-sanitize=thread switches all of it off. Everything
 // goes through exec: messages, statuses and signals are the compiler's own.
@@ -67,7 +67,8 @@ static void add_all(struct cli_words *out, const char *const *words, size_t coun
 static bool add_plugin(struct cli_words *out, const struct cc_compiler *compiler, enum cc_family family,
                        const struct cc_line *line)
 {
-    const char *plugin = family == CC_GCC && line->code && !line->lto ? cc_compiler_plugin(compiler) : NULL;
+    const bool fits = family == CC_GCC && line->code && !line->fortran && !line->lto;
+    const char *plugin = fits ? cc_compiler_plugin(compiler) : NULL;
 
     if (plugin)
         cli_words_add(out, cli_text("-fplugin=%s", plugin));
@@ -82,7 +83,8 @@ static void add_compile(struct cli_words *out, const struct cc_compiler *compile
         return;
     add_all(out, for_sleep, RB_LENGTH(for_sleep));
     if (family == CC_GCC) {
-        add_all(out, gcc_calls, RB_LENGTH(gcc_calls));
+        if (!line->fortran)
+            add_all(out, gcc_calls, RB_LENGTH(gcc_calls));
         add_all(out, gcc_reads_early, RB_LENGTH(gcc_reads_early));
     } else {
         add_all(out, clang_reads_early, RB_LENGTH(clang_reads_early));

@@ -40,7 +40,7 @@ shows() {
   run 0 "$@"
   expect "cc $*" "$(tail -n +2 out | tr '\n' ' ' | sed 's/ $//')" "$wanted"
 }
-touch a.c b.cc a.o b.S header.h
+touch a.c b.cc a.o b.S a.f90 header.h
 
 export RAILBIRD_CC=fake-gcc RAILBIRD_CXX=fake-g++
 # nothing to do: nothing added
@@ -54,8 +54,12 @@ for words in '-c a.c' '-S a.c -o -' '-E a.c' '-M a.c' '-MM a.c' '-fsyntax-only a
   '-c a.c -fsanitize=thread' '-c a.c -fsanitize=undefined,thread' '-c x.ii' '-c x.cxx' '-c x.mm' '-c x.C'; do
   shows "$gcc_compile $words" $words
 done
+# Fortran: the same without the options that its compiler does not know
+for words in '-c a.f90' '-c -x f95 a.c' '-c x.F' '-fopenmp -c x.f08 -o x.o'; do
+  shows "${gcc_compile/-fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove /} $words" $words
+done
 # nothing to instrument, or not wanted
-for words in '-c b.S' '-c -x assembler - -o x' '-c -x f95 a.c' '-c a.c -fno-sanitize=thread' 'a.c -fno-sanitize=all' \
+for words in '-c b.S' '-c -x assembler - -o x' '-c -x ada a.c' '-c a.c -fno-sanitize=thread' 'a.c -fno-sanitize=all' \
   'a.c -o a -fsanitize=address -fno-sanitize=thread' 'a.o -o a -fno-sanitize=undefined,thread'; do
   shows "$words" $words
 done
@@ -172,6 +176,7 @@ int twice(int *);
 int main(void) { int x = 21; return twice(&x) != 42; }
 C
 echo 'int twice(int *x) { return *x += *x; }' >twice.c
+printf '%s\n' 'integer x' 'common /c/ x' 'x = 1' 'print *, x' end >hello.f90
 hooks() { nm "$1" | grep -cE " $2 __(tsan|railbird)_" || true; }
 has() { grep -E -- "$1" >/dev/null; } # reads to the end, unlike grep -q, whose early end pipefail takes for a failure
 real() { # COMPILER C++COMPILER
@@ -275,4 +280,17 @@ for cover in gcc:trace-pc,trace-cmp clang:trace-pc-guard,trace-cmp,trace-div,tra
   RAILBIRD_OPTIONS=sampler=all:report=none ./covered || status=$?
   expect "status with coverage, $cover" $status 66
 done
+# --- Fortran, compiled apart and at once, without a word
+if command -v gfortran >/dev/null; then
+  for what in '-c hello.f90 -o hello.o' 'hello.f90 -o both'; do
+    RAILBIRD_CC=gfortran "$RAILBIRD" cc -Werror -g $what 2>err || fail "gfortran $what: $(head -3 err)"
+    expect "gfortran $what: words" "$(cat err)" ""
+  done
+  [ "$(hooks hello.o U)" -gt 0 ] || fail "gfortran: no hooks in the object"
+  RAILBIRD_CC=gfortran "$RAILBIRD" cc hello.o -o apart
+  for program in both apart; do
+    expect "gfortran, $program" "$(./$program | tr -d ' ')" 1
+    nm "$program" | has ' __railbird_runtime' || fail "gfortran, $program: without our runtime"
+  done
+fi
 finish "cc, with $tested compilers"
