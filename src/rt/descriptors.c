@@ -17,6 +17,7 @@
 #define OBJECTS ((uintptr_t)1 << 54) // 128 bytes each: for what comes, and for the end
 #define WORDS   (OBJECTS + ((uintptr_t)1 << 40))
 #define WORD    8u
+#define NUMBERS (OBJECTS + ((uintptr_t)1 << 41)) // 64 bytes each
 
 // All are arrays of words written whole, without a lock, and need no start: zeros mean nothing is known.
 // identity: what fstat said, hashed, of those that were looked at, else 0. linked: where to a release goes as
@@ -27,7 +28,7 @@ static uint32_t identity[RB_FD_DESCRIPTORS];
 static uint32_t linked[RB_FD_COUNT];
 static uint32_t highest; // descriptor ever seen
 static uint32_t own_made;
-static bool everybody_used, watched_used;
+static bool everybody_used, watched_used, ranges_used;
 
 static uintptr_t address_of(uint32_t object)
 {
@@ -129,16 +130,54 @@ size_t rb_fd_close(int fd)
     return before && before == now ? WORD : 0;
 }
 
-static void forget_uses(int fd)
+// ---- numbers -------------------------------------------------------------------------------------------
+
+// Returns the object of the number. Those above the table share the last one, which stands for ranges too.
+static uintptr_t number_of(unsigned fd)
+{
+    return NUMBERS + (uintptr_t)(fd < RB_FD_DESCRIPTORS ? fd : RB_FD_DESCRIPTORS) * 64;
+}
+
+static void release_number(unsigned fd)
 {
     const int saved = errno;
     struct rb_self *me = rb_enter();
 
     if (me) {
-        rb_history_forget(me, WORDS + (uintptr_t)fd * WORD, WORD);
+        rb_on_release(me, number_of(fd));
         rb_leave(me);
     }
     errno = saved;
+}
+
+// Inside the guard.
+static void acquire_number(struct rb_self *me, unsigned fd)
+{
+    rb_on_acquire(me, number_of(fd));
+    if (RB_UNLIKELY(__atomic_load_n(&ranges_used, __ATOMIC_RELAXED)))
+        rb_on_acquire(me, number_of(RB_FD_DESCRIPTORS));
+}
+
+// Begins the life of a number: nothing is known of its uses, and whoever gave it up did so before. While all
+// rests the history has no use of it that counts.
+static void begin_number(unsigned fd)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_resting() ? NULL : rb_enter();
+
+    if (me) {
+        if (fd < RB_FD_DESCRIPTORS)
+            rb_history_forget(me, WORDS + (uintptr_t)fd * WORD, WORD);
+        acquire_number(me, fd);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+static void set_object(unsigned fd, uint32_t object)
+{
+    __atomic_store_n(&identity[fd], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&rb_fd_objects[fd], object, __ATOMIC_RELAXED);
 }
 
 void rb_fd_new(int fd)
@@ -148,14 +187,27 @@ void rb_fd_new(int fd)
 
 void rb_fd_new_as(int fd, uint32_t object)
 {
-    if (fd < 0 || (unsigned)fd >= RB_FD_DESCRIPTORS)
+    if (fd < 0 || !rb_process.on)
         return;
     if (object == RB_FD_WATCHED)
         __atomic_store_n(&watched_used, true, __ATOMIC_RELAXED);
+    begin_number((unsigned)fd);
+    if ((unsigned)fd >= RB_FD_DESCRIPTORS)
+        return;
     seen((unsigned)fd);
-    forget_uses(fd);
-    __atomic_store_n(&identity[fd], 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&rb_fd_objects[fd], object, __ATOMIC_RELAXED);
+    set_object((unsigned)fd, object);
+}
+
+void rb_fd_may_be(long r)
+{
+    const int saved = errno;
+    struct rb_self *me = r <= 0 || r > INT32_MAX || rb_resting() ? NULL : rb_enter();
+
+    if (me) {
+        acquire_number(me, (unsigned)r);
+        rb_leave(me);
+    }
+    errno = saved;
 }
 
 // Opening a FIFO waits for somebody to open its other end: an ordering that nobody was told of before.
@@ -408,20 +460,43 @@ void rb_fd_read_signals(const void *buffer, size_t bytes)
 
 // ---- the end -------------------------------------------------------------------------------------------
 
-void rb_fd_closing(int fd)
+// Tells of the end of an open descriptor. Returns false if it is none.
+static bool release_open(int fd)
 {
     const uint32_t object = rb_fd_object(fd);
 
     if (object == RB_FD_NONE)
-        return;
+        return false;
+    release_number((unsigned)fd);
     rb_fd_release_end(object);
-    rb_fd_new(fd);
+    return true;
 }
 
+// While all rests the descriptor is not even looked at.
+void rb_fd_closing(int fd)
+{
+    if (fd < 0 || !rb_process.on || (!rb_resting() && !release_open(fd)))
+        return;
+    if ((unsigned)fd < RB_FD_DESCRIPTORS)
+        set_object((unsigned)fd, RB_FD_NONE);
+}
+
+void rb_fd_replacing(int fd, int by)
+{
+    if (fd >= 0 && fd != by && rb_process.on && !rb_resting())
+        release_open(fd);
+}
+
+// Numbers that were never seen are closed with the others, and one object stands for them.
 void rb_fd_closing_range(unsigned first, unsigned last)
 {
     const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
 
+    if (first > last || !rb_process.on)
+        return;
+    __atomic_store_n(&ranges_used, true, __ATOMIC_RELAXED);
+    if (!rb_resting())
+        release_number(RB_FD_DESCRIPTORS);
     for (unsigned fd = first; fd <= last && fd <= most; fd++)
         rb_fd_closing((int)fd);
 }

@@ -15,6 +15,9 @@
 // unlink and the like, with what is known of files: owners, times, attributes. What descriptors are set to is
 // another, so that who sets one tells those who ask, and not all who read.
 //
+// A number is given out again only after it was given up: closing releases to an object of the number, and
+// whoever gets the number acquires it. So what a program keeps in a table by descriptor needs no lock.
+//
 // Closing a descriptor that another thread uses, with nothing to order the two, is a race like any other: the
 // number may be somebody else's a moment later. A use is a read of a word that stands for the descriptor,
 // closing it a write, after which the word has no history: what is done under a number that has been closed
@@ -126,18 +129,29 @@ RB_HIDDEN void rb_fd_new(int fd);
 RB_HIDDEN void rb_fd_opened(int fd); // by a name
 RB_HIDDEN void rb_fd_new_own(int fd, int other);
 RB_HIDDEN void rb_fd_new_as(int fd, uint32_t object);
-// It is about to be closed. Whoever is at the other end will notice.
+// Takes a result of a call that makes descriptors by some of its commands for the number of one.
+RB_HIDDEN void rb_fd_may_be(long r);
+// It is about to be closed. Whoever is at the other end will notice, and so will the next to get the number.
 RB_HIDDEN void rb_fd_closing(int fd);
+RB_HIDDEN void rb_fd_replacing(int fd, int by); // the same, if it is not the other
 RB_HIDDEN void rb_fd_closing_range(unsigned first, unsigned last);
 // A child is about to be made, and has them all: what is sent to it may come back by another one, or as a
 // name, a semaphore, a signal, its end. Outside the guard.
 RB_HIDDEN void rb_fd_child(void);
-// Links every object to all receivers: what later descriptors are cannot be asked for any more. Outside the guard.
+// Links every object to all receivers: what later descriptors are cannot be asked for any more. Outside the
+// guard.
 RB_HIDDEN void rb_fd_share_all(void);
 // What was sent to other processes may come back without a descriptor, as a signal or an end; and what they
 // are told without one may come back by a descriptor. Inside the guard.
 RB_HIDDEN void rb_fd_acquire_others(struct rb_self *me);
 RB_HIDDEN void rb_fd_release_others(struct rb_self *me);
+// Messages that are about to be sent and that came in: their bytes, and the descriptors in them.
+struct msghdr;
+struct mmsghdr;
+RB_HIDDEN void rb_fd_sends_message(const struct msghdr *m, uintptr_t pc);
+RB_HIDDEN void rb_fd_sends_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc);
+RB_HIDDEN void rb_fd_got_message(const struct msghdr *m, ssize_t r, uintptr_t pc);
+RB_HIDDEN void rb_fd_got_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc);
 // It is about to be sent to somebody who will not know it again.
 RB_HIDDEN void rb_fd_passed_on(int fd);
 

@@ -47,7 +47,7 @@ static void each_passed(const struct msghdr *m, void (*tell)(int fd))
     }
 }
 
-static void sending(const struct msghdr *m, uintptr_t pc)
+void rb_fd_sends_message(const struct msghdr *m, uintptr_t pc)
 {
     if (!m)
         return;
@@ -57,10 +57,10 @@ static void sending(const struct msghdr *m, uintptr_t pc)
         each_passed(m, rb_fd_passed_on);
 }
 
-static void sending_many(const struct mmsghdr *m, unsigned count, uintptr_t pc)
+void rb_fd_sends_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc)
 {
     for (unsigned i = 0; m && i < count && i < MOST_PIECES; i++)
-        sending(&m[i].msg_hdr, pc);
+        rb_fd_sends_message(&m[i].msg_hdr, pc);
 }
 
 // The sender's address and the messages beside the bytes. `room` is what there was for the address.
@@ -77,6 +77,18 @@ static void received(const struct msghdr *m, ssize_t r, socklen_t room, uintptr_
             rb_touch_pieces(&beside[i], 1, beside[i].iov_len, RB_HOW_WRITE, pc);
     if (m->msg_control)
         each_passed(m, rb_fd_new);
+}
+
+// How much room there was for the address is not known: it is left out.
+void rb_fd_got_message(const struct msghdr *m, ssize_t r, uintptr_t pc)
+{
+    received(m, r, 0, pc);
+}
+
+void rb_fd_got_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc)
+{
+    for (unsigned i = 0; i < count; i++)
+        received(&m[i].msg_hdr, m[i].msg_len, 0, pc);
 }
 
 // What a call that sends has learnt: that there was room, or none, or that nobody will read it.
@@ -498,11 +510,37 @@ RB_INTERCEPT(int, pipe2, (int pair[2], int flags))
     return r;
 }
 
+RB_INTERCEPT(int, openpty,
+             (int *master, int *slave, char *name, const struct termios *t, const struct winsize *w))
+{
+    const int r = RB_REAL(openpty)(master, slave, name, t, w);
+
+    if (r == 0) {
+        rb_fd_new(*master);
+        rb_fd_new(*slave);
+        WRITE(master, sizeof(*master));
+        WRITE(slave, sizeof(*slave));
+    }
+    return r;
+}
+
+// The child has its terminal for its first three descriptors, and they are new to everybody in it.
+RB_INTERCEPT(pid_t, forkpty, (int *master, char *name, const struct termios *t, const struct winsize *w))
+{
+    const pid_t child = RB_REAL(forkpty)(master, name, t, w);
+
+    if (child > 0) {
+        rb_fd_new(*master);
+        WRITE(master, sizeof(*master));
+    }
+    return child;
+}
+
 RB_INTERCEPT(int, dup2, (int fd, int to))
 {
     const uint32_t object = rb_fd_object(fd);
 
-    rb_fd_release_end(fd == to ? RB_FD_NONE : rb_fd_object(to)); // it is closed if it was open
+    rb_fd_replacing(to, fd); // it is closed if it was open
     const int r = RB_REAL(dup2)(fd, to);
     if (r >= 0)
         rb_fd_new_as(r, object);
@@ -513,10 +551,25 @@ RB_INTERCEPT(int, dup3, (int fd, int to, int flags))
 {
     const uint32_t object = rb_fd_object(fd);
 
-    rb_fd_release_end(fd == to ? RB_FD_NONE : rb_fd_object(to));
+    rb_fd_replacing(to, fd);
     const int r = RB_REAL(dup3)(fd, to, flags);
     if (r >= 0)
         rb_fd_new_as(r, object);
+    return r;
+}
+
+// The terminal becomes the first three, and its own descriptor is closed if it is none of them.
+RB_INTERCEPT(int, login_tty, (int fd))
+{
+    const uint32_t object = rb_fd_object(fd);
+
+    for (int of = 0; of < 3; of++)
+        rb_fd_replacing(of, fd);
+    if (fd > 2)
+        rb_fd_closing(fd);
+    const int r = RB_REAL(login_tty)(fd);
+    for (int of = 0; of < 3 && r == 0; of++)
+        rb_fd_new_as(of, object);
     return r;
 }
 
@@ -583,6 +636,7 @@ RB_INTERCEPT(int, ioctl, (int fd, unsigned long what, ...))
     if (what == FIOASYNC)
         rb_signal_by_fds(SIGIO);
     const int r = RB_REAL(ioctl)(fd, what, argument);
+    rb_fd_may_be(r); // as of TIOCGPTPEER
     if (what == FIONREAD && r == 0) {
         rb_fd_acquire_end(object);
         WRITE(argument, sizeof(int));

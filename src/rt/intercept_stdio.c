@@ -229,6 +229,29 @@ RB_INTERCEPT(FILE *, freopen64, (const char *path, const char *mode, FILE *f))
     return opened(RB_REAL(freopen64)(path, mode, f));
 }
 
+RB_INTERCEPT(FILE *, tmpfile, (void))
+{
+    return opened(RB_REAL(tmpfile)());
+}
+
+RB_INTERCEPT(FILE *, tmpfile64, (void))
+{
+    return opened(RB_REAL(tmpfile64)());
+}
+
+RB_INTERCEPT(FILE *, setmntent, (const char *path, const char *mode))
+{
+    opening(mode);
+    return opened(RB_REAL(setmntent)(path, mode));
+}
+
+RB_INTERCEPT(int, endmntent, (FILE * f))
+{
+    if (f)
+        closing(f);
+    return RB_REAL(endmntent)(f);
+}
+
 RB_INTERCEPT(int, fclose, (FILE * f))
 {
     closing(f);
