@@ -54,7 +54,7 @@ syscall:
 	je	rb_filter_by_number
 	cmpq	$__NR_prctl, %rdi
 	je	rb_filter_by_number
-	jmp	rb_raw_syscall
+	jmp	rb_call_by_number
 	.cfi_endproc
 	.size	syscall, . - syscall
 
