@@ -28,4 +28,10 @@ RB_HIDDEN uintptr_t rb_arch_stub(uintptr_t address);
 // returns; then the kernel writes 0 to `living`. Its number, or a negative errno.
 RB_HIDDEN long rb_arch_thread(void *stack_top, void *thread_pointer, uint32_t *living, void (*run)(void));
 
+#define RB_ARCH_RETURN 0xc3u // the first byte of the instruction that returns
+
+// Calls the function as if from where there is an instruction that returns, unless the processor checks returns.
+RB_HIDDEN void *rb_arch_call_from(uintptr_t function, const void *a, long b, uintptr_t return_instruction);
+RB_HIDDEN int rb_arch_checks_returns(void);
+
 #endif

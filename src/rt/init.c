@@ -174,6 +174,7 @@ void rb_init(char *const *environment)
     read_options();
     if (set_up()) {
         rb_watch_fork(); // before it is on: registering is a step of the program's
+        rb_watch_exit();
         rb_watch_quick_exit();
         rb_process.on = true;
         rb_fences_on = rb_process.take_all;

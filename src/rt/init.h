@@ -12,6 +12,7 @@ RB_HIDDEN void rb_init(char *const *environment);
 // fork handlers, before any of the program's (process.c).
 RB_HIDDEN void rb_watch_fork(void);
 RB_HIDDEN void rb_watch_quick_exit(void);
+RB_HIDDEN void rb_watch_exit(void);
 RB_HIDDEN void rb_libraries_came(void); // perhaps
 // In the child of fork: everything anew, for its one thread.
 RB_HIDDEN void rb_init_after_fork(void);

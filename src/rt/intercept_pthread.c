@@ -6,6 +6,7 @@
 
 #include "rt/callers.h"
 #include "rt/intercept.h"
+#include "rt/libraries.h"
 #include "rt/sandbox.h"
 #include "rt/signals.h"
 #include "rt/sync.h"
@@ -378,11 +379,17 @@ static struct handler *new_handler(void)
     return h;
 }
 
+// Acquires what came before a handler was registered, and the libraries that others have used and closed.
+static void before_handler(void)
+{
+    RB_BESIDE((void)0, rb_on_acquire(me, (uintptr_t)&exit_handlers); rb_libraries_acquire(me));
+}
+
 static void run_handler(void *given)
 {
     const struct handler h = *(struct handler *)given;
 
-    after_others(&exit_handlers);
+    before_handler();
     h.function(h.argument);
 }
 
@@ -390,7 +397,7 @@ static void run_with_status(int status, void *given)
 {
     const struct handler h = *(struct handler *)given;
 
-    after_others(&exit_handlers);
+    before_handler();
     h.with_status(status, h.argument);
 }
 
@@ -435,7 +442,7 @@ static void run_plain(void *given)
     const struct handler h = *(struct handler *)given;
     struct dl_find_object file;
 
-    after_others(&exit_handlers);
+    before_handler();
     if (!_dl_find_object((void *)(uintptr_t)h.argument, &file))
         ((void (*)(void))(uintptr_t)h.argument)();
 }

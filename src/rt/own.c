@@ -108,6 +108,7 @@ RB_OWN_ROW(int, uname, (struct utsname * to), (to))
 RB_OWN_ROW(int, clock_gettime, (clockid_t clock, struct timespec *to), (clock, to))
 RB_OWN_ROW(void *, mmap, (void *a, size_t size, int prot, int flags, int fd, off_t at),
            (a, size, prot, flags, fd, at))
+RB_OWN_ROW(void *, dlopen, (const char *path, int mode), (path, mode))
 RB_OWN_ROW(int, munmap, (void *a, size_t size), (a, size))
 
 RB_OWN(int, clone, (int (*function)(void *), void *stack, int flags, void *argument, ...))

@@ -12,6 +12,7 @@
 #include "rt/history.h"
 #include "rt/init.h"
 #include "rt/intercept.h"
+#include "rt/libraries.h"
 #include "rt/sampling_collide.h"
 #include "rt/signals.h"
 #include "rt/sites.h"
@@ -110,6 +111,7 @@ static void in_child(void)
 
     forking = NULL;
     rb_init_after_fork();
+    rb_libraries_after_fork();
     if (deferred)
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
@@ -123,6 +125,23 @@ void rb_watch_fork(void)
 void rb_watch_quick_exit(void)
 {
     RB_REAL(__cxa_at_quick_exit)(at_quick_end, NULL);
+}
+
+// Runs behind the program's handlers of exit: next are the destructors of libraries.
+static void before_destructors(void *unused)
+{
+    struct rb_self *me = rb_enter();
+
+    (void)unused;
+    if (!me)
+        return;
+    rb_libraries_acquire(me);
+    rb_leave(me);
+}
+
+void rb_watch_exit(void)
+{
+    RB_REAL(__cxa_atexit)(before_destructors, NULL, NULL);
 }
 
 static char fork_handlers; // its address stands for all of them
@@ -352,6 +371,7 @@ RB_INTERCEPT(int, dlclose, (void *handle))
     struct modules *list = (uintptr_t)map > (uintptr_t)-4096 ? NULL : (struct modules *)map;
     struct rb_self *me;
 
+    rb_libraries_begin(true);
     if (list)
         dl_iterate_phdr(list_module, &list[0]);
     rb_sites_hold();
@@ -374,6 +394,7 @@ RB_INTERCEPT(int, dlclose, (void *handle))
     rb_sites_let();
     if (list)
         syscall(SYS_munmap, list, bytes);
+    rb_libraries_end();
     errno = saved;
     return r;
 }

@@ -12,6 +12,7 @@
 #include "rt/fences.h"
 #include "rt/footprint.h"
 #include "rt/history.h"
+#include "rt/libraries.h"
 #include "rt/record.h"
 #include "rt/signals.h"
 #include "rt/sync.h"
@@ -361,6 +362,7 @@ void rb_thread_end(struct rb_self *me)
     // A later thread may get a part of this stack, and know only of its own.
     rb_history_forget(me, me->walk.stack_lo, me->walk.stack_hi - me->walk.stack_lo);
     rb_signal_stack_end(me);
+    rb_libraries_thread_ends(me);
     rb_sync_release_store(me, &me->ended);
     rb_record_sync(me, RB_MARK, me->id);
     rb_sampling_end(me);
