@@ -20,6 +20,7 @@
 #include "engine/access_history.h"
 #include "engine/engine.h"
 #include "rt/sampling_state.h"
+#include "rt/signals_state.h"
 #include "rt/spin.h"
 #include "rt/stack.h"
 
@@ -61,6 +62,7 @@ struct rb_self {
     volatile int busy;         // depth of rb_enter
     volatile int deferred;     // a signal waits for rb_leave
     sigset_t deferred_mask;    // the mask to go back to then
+    struct rb_signal_queue signals;
     uintptr_t step_at;         // the atomic operation under way (atomics.c); 0: none
     struct rb_object *step_on; // and the object whose lock is held for it
     int ignore_reads, ignore_writes, ignore_sync;

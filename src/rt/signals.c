@@ -18,8 +18,9 @@
 
 // What the program asked for, in one word, so that a handler sees the old or the new one whole: the function,
 // as given, and how it is to be called.
-#define TAKES_INFO (UINT64_C(1) << 62) // the further arguments
-#define RUNS_ONCE  (UINT64_C(1) << 63) // SA_RESETHAND
+#define TAKES_INFO  (UINT64_C(1) << 62) // the further arguments
+#define RUNS_ONCE   (UINT64_C(1) << 63) // SA_RESETHAND
+#define NO_FUNCTION (TAKES_INFO | RUNS_ONCE)
 static uint64_t handlers[SIGNALS];
 static char objects[SIGNALS];
 
@@ -114,12 +115,6 @@ static bool is_fault(int number, const siginfo_t *info)
     return info->si_code > 0; // by the kernel, for this instruction
 }
 
-// To this thread, by the kernel's queue, with all that came with it.
-static void send_again(int number, siginfo_t *info)
-{
-    syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), number, info);
-}
-
 // Blocks everything in the interrupted context and hands the signal back to the kernel, which keeps it until
 // the mask is restored. Faults get through, and so do traps, unless it is such a signal that is to wait: one
 // that somebody has sent.
@@ -127,19 +122,23 @@ void rb_signal_defer(struct rb_self *me, int number, siginfo_t *info, void *give
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
     ucontext_t *context = given;
-    uint64_t mask = ~(uint64_t)0;
+    uint64_t mask;
 
-    if (!me->deferred) {
+    __builtin_memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+    // Where two come at once, the later one's frame is on the other's, and blocks what that blocks and more.
+    if (me->deferred)
+        sigandset(&me->deferred_mask, &me->deferred_mask, &context->uc_sigmask);
+    else
         me->deferred_mask = context->uc_sigmask;
+    if (!(mask & rb_signal_bit(LIBCS_OWN))) {
+        mask = ~(uint64_t)0;
         for (unsigned i = 0; i < RB_LENGTH(faults); i++)
             mask &= ~(UINT64_C(1) << (faults[i] - 1));
-    } else {
-        __builtin_memcpy(&mask, &context->uc_sigmask, sizeof(mask));
     }
     me->deferred = 1;
     mask |= UINT64_C(1) << (number - 1);
     __builtin_memcpy(&context->uc_sigmask, &mask, sizeof(mask)); // libc's functions leave its own signals out
-    send_again(number, info);
+    rb_signal_keep(me, number, info);
 }
 
 void rb_deliver_deferred(struct rb_self *me)
@@ -150,6 +149,7 @@ void rb_deliver_deferred(struct rb_self *me)
     me->deferred = 0;
     __asm__ volatile("" ::: "memory");
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+    rb_signal_forget(me, &mask);
     errno = saved;
 }
 
@@ -220,7 +220,7 @@ typedef void handler_function(int, siginfo_t *, void *);
 
 static handler_function *function_of(uint64_t word)
 {
-    return (handler_function *)(uintptr_t)(word & ~(TAKES_INFO | RUNS_ONCE));
+    return (handler_function *)(uintptr_t)(word & ~NO_FUNCTION);
 }
 
 static uint64_t word_of(const struct sigaction *a)
@@ -262,7 +262,7 @@ static void without_handler(int number, siginfo_t *info)
         RB_REAL(sigaction)(number, &now, NULL);
     }
     if (!is_fault(number, info)) // one comes again by itself
-        send_again(number, info);
+        rb_signal_again(rb_self_tls, number, info);
 }
 
 // The handler to call now, which has its only turn perhaps.
@@ -271,8 +271,8 @@ static uint64_t take_handler(int number)
     uint64_t word = __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE);
 
     while (word & RUNS_ONCE && function_of(word))
-        if (__atomic_compare_exchange_n(&handlers[number], &word, word & (TAKES_INFO | RUNS_ONCE), false,
-                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        if (__atomic_compare_exchange_n(&handlers[number], &word, word & NO_FUNCTION, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
             break;
     return word;
 }
@@ -304,7 +304,7 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
     }
     if (me && me->busy && !is_fault(number, info)) {
         rb_signal_defer(me, number, info, context);
-    } else if (number != SIGTRAP || !rb_trap_arrived(info, context)) {
+    } else if ((number != SIGTRAP || !rb_trap_arrived(info, context)) && rb_signal_oldest(me, number, info)) {
         if (me && me->busy)
             step = break_step(me, number, info, context);
         if ((number == SIGSEGV || number == SIGBUS) && is_fault(number, info))

@@ -45,6 +45,19 @@ RB_HIDDEN void rb_signal_defer(struct rb_self *me, int number, siginfo_t *info, 
 // Of what the kernel has, what the program asked for.
 RB_HIDDEN void rb_signal_asked(int number, struct sigaction *action);
 
+// ---- signals_queue.c: signals that go back to the kernel -----------------------------------------------
+
+// Sends the signal to this thread once more, with its contents. Nobody's `me` is NULL.
+RB_HIDDEN void rb_signal_again(struct rb_self *me, int number, siginfo_t *info);
+// The same for one that has come inside the guard: a real-time signal keeps its place in the order.
+RB_HIDDEN void rb_signal_keep(struct rb_self *me, int number, siginfo_t *info);
+// Exchanges the contents of a signal that has come outside the guard for the oldest kept. Returns false if
+// there is nothing to deliver.
+RB_HIDDEN bool rb_signal_oldest(struct rb_self *me, int number, siginfo_t *info);
+// Forgets what is kept of signals that are not in `mask`, the thread's: all of them have been delivered.
+// Something else has taken their tokens (signalfd in a handler, SIG_IGN).
+RB_HIDDEN void rb_signal_forget(struct rb_self *me, const sigset_t *mask);
+
 RB_INLINE bool rb_signal_has_handler(const struct sigaction *a)
 {
     return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN; // whatever SA_SIGINFO says

@@ -30,7 +30,7 @@ static void on_cancel(int number, siginfo_t *info, void *context)
 
     if (me && me->busy)
         rb_signal_defer(me, number, info, context);
-    else
+    else if (rb_signal_oldest(me, number, info))
         libcs(number, info, context);
     errno = saved;
 }

@@ -373,8 +373,14 @@ void rb_thread_end(struct rb_self *me)
     gone = true;
     rb_self_tls = NULL;
     rb_skip = RB_NEVER;
+    const bool deferred = me->deferred;
+    const sigset_t mask = me->deferred_mask;
     let_go(me, me);
     rb_spin_unlock(&lock);
+    if (!deferred)
+        return;
+    late = true; // its handler runs after the end. A signal of the process's would be lost with the thread
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
 // Keys behind ours come after it in the last lap too. Whether they have destructors is not known.
