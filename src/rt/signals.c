@@ -18,9 +18,11 @@
 
 // What the program asked for, in one word, so that a handler sees the old or the new one whole: the function,
 // as given, and how it is to be called.
+#define STAYS_OPEN  (UINT64_C(1) << 60) // its own number is not blocked while it runs
+#define NODEFER     (UINT64_C(1) << 61) // SA_NODEFER was given
 #define TAKES_INFO  (UINT64_C(1) << 62) // the further arguments
 #define RUNS_ONCE   (UINT64_C(1) << 63) // SA_RESETHAND
-#define NO_FUNCTION (TAKES_INFO | RUNS_ONCE)
+#define NO_FUNCTION (STAYS_OPEN | NODEFER | TAKES_INFO | RUNS_ONCE)
 static uint64_t handlers[SIGNALS];
 static char objects[SIGNALS];
 
@@ -223,12 +225,13 @@ static handler_function *function_of(uint64_t word)
     return (handler_function *)(uintptr_t)(word & ~NO_FUNCTION);
 }
 
-static uint64_t word_of(const struct sigaction *a)
+static uint64_t word_of(int number, const struct sigaction *a)
 {
     if (!rb_signal_has_handler(a))
         return 0;
+    const bool nodefer = a->sa_flags & SA_NODEFER, open = nodefer && !sigismember(&a->sa_mask, number);
     return (uintptr_t)a->sa_sigaction | (a->sa_flags & SA_SIGINFO ? TAKES_INFO : 0) |
-           (a->sa_flags & SA_RESETHAND ? RUNS_ONCE : 0);
+           (a->sa_flags & SA_RESETHAND ? RUNS_ONCE : 0) | (nodefer ? NODEFER : 0) | (open ? STAYS_OPEN : 0);
 }
 
 static bool is_ours(const struct sigaction *a)
@@ -241,8 +244,9 @@ static bool is_ours(const struct sigaction *a)
 static void as_asked(struct sigaction *a, uint64_t word)
 {
     a->sa_sigaction = function_of(word);
-    a->sa_flags &= ~(SA_SIGINFO | SA_RESETHAND);
-    a->sa_flags |= (word & TAKES_INFO ? SA_SIGINFO : 0) | (word & RUNS_ONCE ? SA_RESETHAND : 0);
+    a->sa_flags &= ~(SA_SIGINFO | SA_RESETHAND | SA_NODEFER);
+    a->sa_flags |= (word & TAKES_INFO ? SA_SIGINFO : 0) | (word & RUNS_ONCE ? SA_RESETHAND : 0) |
+                   (word & NODEFER ? SA_NODEFER : 0);
 }
 
 // It was to run once and has, or the program has changed its mind since the kernel called us: what the kernel
@@ -282,6 +286,8 @@ static void call_handler(uint64_t word, int number, siginfo_t *info, void *conte
     const bool hidden = rb_trap_hidden(); // in the mask that comes back when it returns
 
     rb_trap_unblock();
+    if (word & STAYS_OPEN && (number != SIGTRAP || !rb_trap_taken))
+        syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &(uint64_t){rb_signal_bit(number)}, NULL, 8);
     if (word & TAKES_INFO)
         function_of(word)(number, info, context);
     else
@@ -331,7 +337,7 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
 void rb_signal_told(int number, const struct sigaction *action)
 {
     RB_BESIDE((void)0, rb_on_release(me, rb_signal_object(number)));
-    __atomic_store_n(&handlers[number], word_of(action), __ATOMIC_RELEASE);
+    __atomic_store_n(&handlers[number], word_of(number, action), __ATOMIC_RELEASE);
 }
 
 void rb_signal_asked(int number, struct sigaction *action)
@@ -341,13 +347,13 @@ void rb_signal_asked(int number, struct sigaction *action)
 }
 
 // In place of the program's. With SA_RESETHAND the kernel would forget us although the handler may have to
-// wait.
+// wait; with SA_NODEFER a signal that goes back to the kernel would come again at once.
 static struct sigaction in_place_of(const struct sigaction *action)
 {
     struct sigaction mine = *action;
 
     mine.sa_sigaction = rb_on_signal;
-    mine.sa_flags = (mine.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
+    mine.sa_flags = (mine.sa_flags | SA_SIGINFO) & ~(SA_RESETHAND | SA_NODEFER);
     return mine;
 }
 

@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# Signals reach the program as without the runtime: the short form of tests/attack/signals/run.sh.
+exec "$(dirname "$(realpath "$0")")/../attack/signals/run.sh" 1
