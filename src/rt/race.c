@@ -253,7 +253,10 @@ static void put_time(struct rb_text *t)
     struct timespec now;
     uint64_t ms;
 
-    clock_gettime(CLOCK_REALTIME, &now);
+    if (rb_process.sandboxed)
+        now = (struct timespec){0, 0};
+    else
+        clock_gettime(CLOCK_REALTIME, &now);
     ms = (uint64_t)now.tv_nsec / 1000000;
     rb_put_number(t, (uint64_t)now.tv_sec);
     rb_put_char(t, '.');
@@ -271,7 +274,7 @@ static void put_head(struct rb_text *t)
     rb_put(t, ",\"pid\":");
     rb_put_number(t, rb_process.pid);
     rb_put(t, ",\"host\":");
-    rb_put_string(t, uname(&host) ? "" : host.nodename);
+    rb_put_string(t, rb_process.sandboxed || uname(&host) ? "" : host.nodename);
     rb_put(t, ",\"time\":");
     put_time(t);
     rb_put(t, ",\"sampler\":");

@@ -31,6 +31,7 @@ void rb_sandbox_begins(void)
     rb_fd_share_all();
     rb_spin_never_yields = true;
     rb_arena_reserve(&rb_process.arena);
+    rb_arena_reserve(&rb_process.kept);
     rb_arena_reserve(&rb_sampling_process.arena);
     rb_sites_hold(); // nobody is between two calls of mprotect
     __atomic_store_n(&rb_process.sandboxed, true, __ATOMIC_SEQ_CST);

@@ -111,7 +111,7 @@ void rb_say(const char *text, size_t bytes)
 {
     char path[4200];
 
-    if (rb_options.log_path[0])
+    if (rb_options.log_path[0] && !rb_process.sandboxed)
         append(log_file(path, sizeof(path)), text, bytes);
     else
         write_all(rb_report_fd, text, bytes);
@@ -119,7 +119,7 @@ void rb_say(const char *text, size_t bytes)
 
 void rb_tool_keep(const char *record, size_t bytes)
 {
-    if (rb_options.report_json[0])
+    if (rb_options.report_json[0] && !rb_process.sandboxed)
         append(rb_options.report_json, record, bytes);
 }
 
@@ -288,7 +288,7 @@ static enum rb_tool_answer run_tool(const char *path, const char *record, size_t
 
 enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)
 {
-    const char *path = tool_path();
+    const char *path = rb_process.sandboxed ? NULL : tool_path();
     const size_t room = 2 * STACK_BYTES + MOST_ENV * sizeof(char *);
     enum rb_tool_answer answer;
 
