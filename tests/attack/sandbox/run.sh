@@ -20,6 +20,7 @@ status=0
 compare() {
   local name=$1 sampler=$2 status=0 own=0
   shift 2
+  rm -f recording
   { timeout 60 ./plain "$@" >wanted 2>/dev/null || own=$?; } 2>/dev/null
   [ $own = 0 ] || return 0 # it does not live itself
   { RAILBIRD_OPTIONS=sampler=$sampler timeout 60 ./ours "$@" >out 2>err || status=$?; } 2>/dev/null
@@ -50,6 +51,12 @@ for sampler in none adaptive all; do
     done
   done
   SANDBOX_BY_PRCTL=1 compare "allow-list by prctl" $sampler allow "$allowed$(number clone3),$(number clone)" early clean
+done
+
+for sampler in literace pacer:0.05 rpt:0.1,0.1 all:record=recording; do
+  for races in clean race; do
+    compare "allow-list" $sampler allow "$allowed" late $races
+  done
 done
 
 # One at a time: all that the runtime calls at other times, or its report process.
