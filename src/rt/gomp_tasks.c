@@ -78,7 +78,7 @@ static struct rb_omp_task *take_event(uintptr_t event)
     return found;
 }
 
-RB_INTERCEPT(void, omp_fulfill_event, (uintptr_t event))
+static void tell_fulfilled(uintptr_t event)
 {
     const int saved = errno;
     struct rb_self *me = enter_to_tell();
@@ -94,10 +94,18 @@ RB_INTERCEPT(void, omp_fulfill_event, (uintptr_t event))
         rb_leave(me);
     }
     errno = saved;
-    const bool inside = rb_gomp_enter();
-    RB_OMP_REAL(omp_fulfill_event)(event);
-    rb_gomp_leave(inside);
 }
+
+#define RB_FULFILLS(name)                       \
+    RB_INTERCEPT(void, name, (uintptr_t event)) \
+    {                                           \
+        tell_fulfilled(event);                  \
+        const bool inside = rb_gomp_enter();    \
+        RB_OMP_REAL(name)(event);               \
+        rb_gomp_leave(inside);                  \
+    }
+RB_FULFILLS(omp_fulfill_event)
+RB_FULFILLS(omp_fulfill_event_) // Fortran's
 
 // ---- a task's life -------------------------------------------------------------------------------------
 

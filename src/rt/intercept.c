@@ -33,6 +33,15 @@ static void rb_pages_protected(struct rb_self *me, uintptr_t address, size_t siz
     rb_sites_freeze(address, address + size);
 }
 
+// Numbers that libc or the kernel gives out again. They have no memory of the program's to be known by.
+#define RB_KEYS (PTHREAD_KEYS_MAX + 2)
+static char keys[RB_KEYS];
+
+static uintptr_t rb_key(unsigned key)
+{
+    return (uintptr_t)&keys[key % RB_KEYS];
+}
+
 #define RB_AFTER(ret, name, params, args, done, after) \
     RB_INTERCEPT(ret, name, params)                    \
     {                                                  \

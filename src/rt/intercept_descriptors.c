@@ -644,39 +644,6 @@ RB_INTERCEPT(int, ioctl, (int fd, unsigned long what, ...))
     return r;
 }
 
-// Work that others do meanwhile. Who sees that it is done has what came in by it.
-#define RB_WORKS(of, six_four)                                                           \
-    RB_INTERCEPT(int, lio_listio##six_four,                                              \
-                 (int mode, struct of *const list[], int count, struct sigevent *event)) \
-    {                                                                                    \
-        for (int i = 0; i < count; i++)                                                  \
-            if (list[i]) {                                                               \
-                if (list[i]->aio_lio_opcode == LIO_WRITE)                                \
-                    rb_fd_release(rb_fd_object(list[i]->aio_fildes));                    \
-                FINISHES(&list[i]->aio_sigevent);                                        \
-            }                                                                            \
-        if (event)                                                                       \
-            FINISHES(event);                                                             \
-        const int r = RB_REAL(lio_listio##six_four)(mode, list, count, event);           \
-        for (int i = 0; i < count && mode == LIO_WAIT; i++)                              \
-            if (list[i])                                                                 \
-                rb_fd_acquire_end(rb_fd_object(list[i]->aio_fildes));                    \
-        return r;                                                                        \
-    }                                                                                    \
-    RB_INTERCEPT(int, aio_suspend##six_four,                                             \
-                 (const struct of *const list[], int count, const struct timespec *t))   \
-    {                                                                                    \
-        const int r = RB_REAL(aio_suspend##six_four)(list, count, t);                    \
-        const int saved = errno;                                                         \
-        for (int i = 0; i < count && r == 0; i++)                                        \
-            if (list[i] && RB_REAL(aio_error##six_four)(list[i]) != EINPROGRESS)         \
-                rb_fd_acquire_end(rb_fd_object(list[i]->aio_fildes));                    \
-        errno = saved;                                                                   \
-        return r;                                                                        \
-    }
-RB_WORKS(aiocb, )
-RB_WORKS(aiocb64, 64)
-
 RB_INTERCEPT(int, flock, (int fd, int what))
 {
     const uint32_t object = rb_fd_object(fd);
@@ -778,6 +745,14 @@ RB_INTERCEPT(mqd_t, mq_open, (const char *name, int flags, ...))
     opening(flags);
     const mqd_t r = opened(RB_REAL(mq_open)(name, flags, mode, like));
     rb_fd_is_tight(rb_fd_object(r)); // all hold few
+    return r;
+}
+
+RB_INTERCEPT(mqd_t, __mq_open_2, (const char *name, int flags))
+{
+    opening(flags);
+    const mqd_t r = opened(RB_REAL(__mq_open_2)(name, flags));
+    rb_fd_is_tight(rb_fd_object(r));
     return r;
 }
 

@@ -163,6 +163,19 @@ RB_INTERCEPT(int, fflush, (FILE * f))
     return RB_REAL(fflush)(f);
 }
 
+// Closes nothing, and writes everything.
+RB_INTERCEPT(int, fcloseall, (void))
+{
+    flushing(NULL);
+    return RB_REAL(fcloseall)();
+}
+
+RB_INTERCEPT(void, rewind, (FILE * f))
+{
+    rb_fd_release(object_of(f));
+    RB_REAL(rewind)(f);
+}
+
 RB_INTERCEPT(int, fflush_unlocked, (FILE * f))
 {
     flushing(f);

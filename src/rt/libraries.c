@@ -89,11 +89,38 @@ void rb_libraries_after_fork(void)
     ignoring = NULL;
 }
 
+#if !defined(RB_STATIC)
+// ---- the list of libraries -----------------------------------------------------------------------------
+// libc holds a lock for as long as it calls the function: what that works on needs none.
+
+static char iteration; // its address stands for the lock
+
+struct visit {
+    int (*function)(struct dl_phdr_info *, size_t, void *);
+    void *data;
+};
+
+static int visit_library(struct dl_phdr_info *info, size_t size, void *given)
+{
+    const struct visit *v = given;
+
+    RB_BESIDE((void)0, rb_on_acquire(me, (uintptr_t)&iteration));
+    const int r = v->function(info, size, v->data);
+    RB_BESIDE((void)0, rb_on_release(me, (uintptr_t)&iteration));
+    return r;
+}
+
+RB_INTERCEPT(int, dl_iterate_phdr, (int (*function)(struct dl_phdr_info *, size_t, void *), void *data))
+{
+    struct visit v = {function, data};
+
+    return RB_REAL(dl_iterate_phdr)(visit_library, &v);
+}
+
 // ---- dlopen --------------------------------------------------------------------------------------------
 // libc looks at its caller: where a name is searched for, and what $ORIGIN is. So it is called as if from
 // there.
 
-#if !defined(RB_STATIC)
 struct search {
     uintptr_t pc, found;
 };

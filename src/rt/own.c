@@ -89,7 +89,6 @@ RB_OWN(int, strcmp, (const char *a, const char *b))
     return __wrap_strncmp(a, b, SIZE_MAX);
 }
 
-
 // Of those who wait for a lock: they spin where they may not ask the kernel.
 RB_OWN(int, sched_yield, (void))
 {
@@ -109,6 +108,9 @@ RB_OWN_ROW(int, clock_gettime, (clockid_t clock, struct timespec *to), (clock, t
 RB_OWN_ROW(void *, mmap, (void *a, size_t size, int prot, int flags, int fd, off_t at),
            (a, size, prot, flags, fd, at))
 RB_OWN_ROW(void *, dlopen, (const char *path, int mode), (path, mode))
+RB_OWN_ROW(int, pthread_key_create, (pthread_key_t * key, void (*ends)(void *)), (key, ends))
+RB_OWN_ROW(int, dl_iterate_phdr, (int (*function)(struct dl_phdr_info *, size_t, void *), void *data),
+           (function, data))
 RB_OWN_ROW(int, munmap, (void *a, size_t size), (a, size))
 
 RB_OWN(int, clone, (int (*function)(void *), void *stack, int flags, void *argument, ...))
