@@ -216,7 +216,7 @@ uint64_t rb_adaptive_turn(void)
     }
     if (mode == CLOSING)
         rb_window_close();
-    if (__atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) > 1)
+    if (rb_sampling_has_others())
         rb_book.lonely_turns = 0;
     else if (++rb_book.lonely_turns > 2)
         return RB_TICKER_END;

@@ -205,8 +205,7 @@ void (*rb_heap_told_gone)(const volatile void *block);
 // that other threads want, and what detains the holder costs a multiple of its time. Alone there are none.
 static inline bool is_kept(void)
 {
-    return blocks && (!rb_process.by_cost || !rb_resting() ||
-                      __atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) < 2);
+    return blocks && (!rb_process.by_cost || !rb_resting() || !rb_sampling_has_others());
 }
 
 // What costs too little to be timed is counted, for samplers that go by cost.

@@ -227,7 +227,7 @@ static int start_policy(void)
     const struct rb_policy *policy = rb_sampling_process.policy;
 
     rb_arena_init(&rb_sampling_process.arena, rb_options.memory / 8);
-    rb_sampling_process.alive = rb_sampling_process.most_alive = 0;
+    rb_sampling_process.alive = rb_sampling_process.most_alive = rb_sampling_process.fibers = 0;
     return policy->init ? policy->init() : 0;
 }
 
@@ -274,7 +274,10 @@ void rb_sampling_start(struct rb_self *me)
         while (alive > most && !__atomic_compare_exchange_n(&rb_sampling_process.most_alive, &most, alive,
                                                             true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             ;
-        me->sampling.counted = true;
+        me->sampling.counted = &rb_sampling_process.alive;
+    } else {
+        __atomic_fetch_add(&rb_sampling_process.fibers, 1, __ATOMIC_RELAXED);
+        me->sampling.counted = &rb_sampling_process.fibers;
     }
     const int64_t skip = rb_skip;
     rb_sampling_grant(me, rb_sampling_process.policy->begin(me));
@@ -291,7 +294,7 @@ void rb_sampling_free(struct rb_self *me)
     if (policy->end)
         policy->end(me);
     if (me->sampling.counted)
-        __atomic_fetch_sub(&rb_sampling_process.alive, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_sub(me->sampling.counted, 1, __ATOMIC_RELAXED);
     me->sampling = (struct rb_sampling){0};
 }
 

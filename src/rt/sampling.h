@@ -53,7 +53,7 @@ extern RB_HIDDEN const struct rb_policy rb_policy_literace, rb_policy_tl_fx, rb_
 RB_HIDDEN int rb_static_init(void);
 RB_HIDDEN bool rb_static_chosen(uintptr_t pc);
 
-// The process's part. Written at start; `alive` and `most_alive` by threads that come and go.
+// The process's part. Written at start; `alive`, `most_alive` and `fibers` by threads that come and go.
 struct rb_sampling_process {
     const struct rb_policy *policy;
     struct rb_sampler_spec spec;
@@ -61,8 +61,17 @@ struct rb_sampling_process {
     struct rb_gaps gaps;   // of spec.p, for policies that draw by it
     struct rb_arena arena; // what threads keep
     uint32_t alive, most_alive;
+    uint32_t fibers;
 };
 extern RB_HIDDEN struct rb_sampling_process rb_sampling_process;
+
+// Returns false if no two accesses can race: there is one thread, and no fiber.
+RB_INLINE bool rb_sampling_has_others(void)
+{
+    return __atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) +
+               __atomic_load_n(&rb_sampling_process.fibers, __ATOMIC_RELAXED) >
+           1;
+}
 
 // What the adaptive policy can say of a run.
 struct rb_adaptive_summary {

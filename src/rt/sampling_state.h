@@ -6,7 +6,7 @@
 #include "base/types.h"
 
 struct rb_sampling {
-    bool counted;          // as one of the threads alive
+    uint32_t *counted;     // the process's number of threads, or of fibers, that it is part of; NULL: none
     bool take;             // pacer: of the batch at hand
     bool behind;           // adaptive: a gate, or a probe that led to the body with hooks
     uint32_t odd;          // adaptive: accesses so far at places that cannot sleep, by what they cost

@@ -92,7 +92,12 @@ void rb_signal_again(struct rb_self *me, int number, siginfo_t *info)
 
 void rb_signal_keep(struct rb_self *me, int number, siginfo_t *info)
 {
-    if (number < KERNELS_FIRST || !keep_contents(&me->signals, number, info)) {
+    struct rb_signal_queue *q = &me->signals;
+    const bool token = info->si_errno == TOKEN;
+
+    if (number >= KERNELS_FIRST && token && !oldest_kept(q, number))
+        info->si_errno = 0; // another fiber of the thread has kept it
+    if (number < KERNELS_FIRST || (info->si_errno != TOKEN && !keep_contents(q, number, info))) {
         rb_signal_again(me, number, info);
         return;
     }

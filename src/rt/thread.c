@@ -531,8 +531,10 @@ struct rb_self *rb_fiber_new(struct rb_self *creator)
         write_note(t, creator->id, 0);
     }
     rb_spin_unlock(&lock);
-    if (t)
-        rb_sampling_start(t);
+    if (!t)
+        return NULL;
+    rb_sampling_spawn(creator); // as of a second thread
+    rb_sampling_start(t);
     return t;
 }
 

@@ -162,6 +162,15 @@ for sampler in all adaptive; do
 done
 options=
 
+# --- fibers alone: what the program uses is earned from, as with threads
+"$RAILBIRD" cc -O1 -g -w "$sources/fibers.c" -o fibers || fail "cannot build fibers"
+watched adaptive 1 fibers 0.5
+expect "fibers: status" "$status" 66
+early=$sampled
+watched adaptive 1 fibers 4
+expect "fibers: status" "$status" 66
+[ "$sampled" -gt $((2 * early)) ] || fail "fibers: $early accesses sampled in half a second, $sampled in four"
+
 # --- nothing but synchronisation: following it fits no budget, so it is followed in episodes
 "$RAILBIRD" cc -O1 -g -w "$sources/episodes.c" -o episodes || fail "cannot build episodes"
 long=$(awk -v s="$seconds" 'BEGIN { print 4 * s + 1 }')
