@@ -23,8 +23,8 @@ _railbird() {
     local engines="djit fasttrack st su so shb wcp syncp"
     local samplers="all none random: literace tl-fx g-ad g-fx rnd10 rnd25 ucp pacer: rpt: static:"
     local online="adaptive crsampler: datacollider:"
-    local keys="sampler= engine= budget= seed= memory= report= log_path= suppressions= exitcode= halt_on_error= stats=
-        record= stack_depth= watch="
+    local keys="sampler= engine= budget= seed= memory= report= log_path= suppressions= exitcode= halt_on_error=
+        atexit_sleep_ms= stats= record= stack_depth= watch="
     local words=
     COMPREPLY=()
     if [ "$COMP_CWORD" -gt 1 ]; then

@@ -536,7 +536,7 @@ unsigned rb_options_parse(struct rb_options *o, const char *text, const char *so
 unsigned rb_options_parse_tsan(struct rb_options *o, const char *text, const struct rb_options_host *host)
 {
     static const enum rb_option shared[] = {RB_OPT_suppressions, RB_OPT_halt_on_error, RB_OPT_exitcode,
-                                            RB_OPT_log_path};
+                                            RB_OPT_log_path, RB_OPT_atexit_sleep_ms};
     const uint32_t ours = o->given;
     unsigned complaints = 0;
     bool reports = true, flag;

@@ -39,7 +39,7 @@ static void help(void)
 {
     fputs(help_text, stdout);
     for (int i = 0; i < RB_OPTIONS; i++)
-        printf("  %-14s %s\n", rb_option_info[i].name, rb_option_info[i].help);
+        printf("  %-15s %s\n", rb_option_info[i].name, rb_option_info[i].help);
 }
 
 // ------------------------------------------------------------------------------------------------ options

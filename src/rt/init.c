@@ -68,18 +68,24 @@ static const char *text_of(const char *variable)
     return value ? value : "";
 }
 
+#define NOT_SAID         UINT64_MAX
+#define EXIT_WAIT_OF_ALL 200u // milliseconds: tests are short, and their threads begin late on a busy machine
+
 static void read_options(void)
 {
     const struct rb_options_host host = {NULL, rb_complain, expected};
     struct rb_error error;
 
     rb_options_init(&rb_options);
+    rb_options.atexit_sleep_ms = NOT_SAID;
     rb_options_parse(&rb_options, __railbird_default_options(), "__railbird_default_options", &host);
     rb_options_parse(&rb_options, text_of("RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", &host);
     rb_options_parse_tsan(&rb_options, text_of("TSAN_OPTIONS"), &host);
     rb_options_parse_tsan(&rb_options, __tsan_default_options(), &host);
     if (rb_sampler_parse(rb_options.sampler, &sampler, &error))
         rb_sampler_parse("adaptive", &sampler, &error);
+    if (rb_options.atexit_sleep_ms == NOT_SAID)
+        rb_options.atexit_sleep_ms = sampler.ops == &rb_sample_all ? EXIT_WAIT_OF_ALL : 0;
 }
 
 static uint64_t seed(void)

@@ -13,6 +13,9 @@ RB_HIDDEN void rb_init(char *const *environment);
 RB_HIDDEN void rb_watch_fork(void);
 RB_HIDDEN void rb_watch_quick_exit(void);
 RB_HIDDEN void rb_watch_exit(void);
+// exit waits for other threads, as atexit_sleep_ms says. Called before the first of them is made: what the program has
+// registered by then is destroyed after the wait.
+RB_HIDDEN void rb_watch_exit_to_wait(void);
 RB_HIDDEN void rb_libraries_came(void); // perhaps
 // In the child of fork: everything anew, for its one thread.
 RB_HIDDEN void rb_init_after_fork(void);

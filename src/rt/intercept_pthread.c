@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "rt/callers.h"
+#include "rt/init.h"
 #include "rt/intercept.h"
 #include "rt/libraries.h"
 #include "rt/sandbox.h"
@@ -77,6 +78,7 @@ static int really_create(struct rb_self *me, pthread_t *thread, const pthread_at
 static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *), void *argument,
                   uintptr_t pc)
 {
+    rb_watch_exit_to_wait();
     struct rb_self *me = rb_enter(), *child = NULL;
     struct start *s = NULL;
 

@@ -17,6 +17,7 @@
 #include "rt/signals.h"
 #include "rt/sites.h"
 #include "rt/sync.h"
+#include "rt/thread.h"
 #include "rt/unwind.h"
 
 // ---- start and end -------------------------------------------------------------------------------------
@@ -142,6 +143,23 @@ static void before_destructors(void *unused)
 void rb_watch_exit(void)
 {
     RB_REAL(__cxa_atexit)(before_destructors, NULL, NULL);
+}
+
+static void await_others(void *unused)
+{
+    const int saved = errno;
+
+    (void)unused;
+    rb_threads_await_others(rb_options.atexit_sleep_ms);
+    errno = saved;
+}
+
+void rb_watch_exit_to_wait(void)
+{
+    static bool watched;
+
+    if (rb_options.atexit_sleep_ms && rb_process.on && !__atomic_exchange_n(&watched, true, __ATOMIC_RELAXED))
+        RB_REAL(__cxa_atexit)(await_others, NULL, NULL);
 }
 
 static char fork_handlers; // its address stands for all of them

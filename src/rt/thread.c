@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "rt/access.h"
+#include "rt/clock.h"
 #include "rt/fences.h"
 #include "rt/footprint.h"
 #include "rt/history.h"
@@ -44,6 +46,8 @@ static struct rb_self *unused;
 static struct rb_self *handles[HANDLES];
 static struct rb_thread_note *notes;
 static uint32_t next_id, alive, most_alive;
+static uint32_t ends; // of threads; a futex
+static bool awaited;  // somebody waits there
 static struct rb_totals ended;
 
 RB_TLS struct rb_self *rb_self_tls;
@@ -377,6 +381,9 @@ void rb_thread_end(struct rb_self *me)
     const sigset_t mask = me->deferred_mask;
     let_go(me, me);
     rb_spin_unlock(&lock);
+    __atomic_fetch_add(&ends, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&awaited, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &ends, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
     if (!deferred)
         return;
     late = true; // its handler runs after the end. A signal of the process's would be lost with the thread
@@ -598,6 +605,34 @@ bool rb_thread_of_stack(uintptr_t address, uint32_t *id, bool *tls)
     }
     rb_spin_unlock(&lock);
     return found;
+}
+
+static bool has_others(void)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return false;
+    rb_spin_lock(&lock);
+    const bool others = alive > 1;
+    rb_spin_unlock(&lock);
+    rb_leave(me);
+    return others;
+}
+
+void rb_threads_await_others(uint64_t ms)
+{
+    const uint64_t end = rb_clock_ns(CLOCK_MONOTONIC) + ms * 1000000;
+
+    __atomic_store_n(&awaited, true, __ATOMIC_SEQ_CST);
+    for (;;) {
+        const uint32_t seen = __atomic_load_n(&ends, __ATOMIC_SEQ_CST);
+        const uint64_t now = rb_clock_ns(CLOCK_MONOTONIC);
+        if (rb_process.sandboxed || now >= end || !has_others())
+            return;
+        const struct timespec left = {(time_t)((end - now) / 1000000000), (long)((end - now) % 1000000000)};
+        syscall(SYS_futex, &ends, FUTEX_WAIT_PRIVATE, seen, &left, NULL, 0);
+    }
 }
 
 void rb_threads_totals(struct rb_totals *t)

@@ -53,6 +53,9 @@ RB_HIDDEN bool rb_thread_of_stack(uintptr_t address, uint32_t *id, bool *tls);
 RB_HIDDEN struct rb_self *rb_fiber_new(struct rb_self *creator);
 RB_HIDDEN void rb_fiber_free(struct rb_self *me, struct rb_self *fiber);
 
+// Waits until the calling thread is the only one, or `ms` have passed. Outside the guard.
+RB_HIDDEN void rb_threads_await_others(uint64_t ms);
+
 // Counters of all threads, ended ones included.
 struct rb_totals {
     struct rb_rt_counters rt;

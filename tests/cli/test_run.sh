@@ -10,7 +10,7 @@ lib=$(realpath "$(dirname "$RAILBIRD")/../lib")
 # --- usage
 run 0 -h
 for word in -o --json --self-test sampler engine budget seed memory report log_path suppressions exitcode halt_on_error \
-  stats record stack_depth watch; do
+  atexit_sleep_ms stats record stack_depth watch; do
   grep -q -- "$word" out || fail "-h does not name $word"
 done
 refused 'which program'

@@ -171,9 +171,10 @@ static void complaints(void **state)
     bad("halt-on-error=1", "T: 'halt-on-error' is not an option; did you mean 'halt_on_error'?");
     bad("sede=1", "T: 'sede' is not an option; did you mean 'seed'?"); // two swapped letters
     bad("quixotic=1", "T: 'quixotic' is not an option; expected one of: sampler engine budget seed memory "
-                      "report log_path suppressions exitcode halt_on_error stats record stack_depth watch");
+                      "report log_path suppressions exitcode halt_on_error atexit_sleep_ms stats record stack_depth "
+                      "watch");
     bad("=1", "T: '' is not an option; expected one of: sampler engine budget seed memory report log_path "
-              "suppressions exitcode halt_on_error stats record stack_depth watch");
+              "suppressions exitcode halt_on_error atexit_sleep_ms stats record stack_depth watch");
     bad("stats", "T: stats: expected key=value");
     bad("engine=vector", "T: engine=vector: expected one of: so su");
     bad("sampler=a!", "T: sampler=a!: expected no '!'");
@@ -238,7 +239,7 @@ static void tsan(void **state)
 
     (void)state;
     assert_int_equal(rb_options_parse_tsan(&o,
-                                           "suppressions=/a/b,halt_on_error=1:exitcode=3 log_path='x:y',"
+                                           "suppressions=/a/b,halt_on_error=1:exitcode=3 log_path='x:y',atexit_sleep_ms=7 "
                                            "history_size=7:second_deadlock_stack=1",
                                            &host),
                      0);
@@ -246,6 +247,7 @@ static void tsan(void **state)
     assert_true(o.halt_on_error);
     assert_int_equal(o.exitcode, 3);
     assert_string_equal(o.log_path, "x:y");
+    assert_int_equal(o.atexit_sleep_ms, 7);
     assert_int_equal(o.given, 0);
     o = good("exitcode=9");
     rb_options_parse_tsan(&o, "exitcode=3:report_bugs=0", &host);
