@@ -4,7 +4,7 @@
 #   make demo       a first look                make install    PREFIX=/usr/local
 #   make test       all tests, a few minutes    make test-long  fuzzing and the long tier
 # The plugin for gcc (docs/bodies.md) needs the headers of the gcc that is there.
-PACKAGES = build-essential cmake pkg-config python3 clang lld libomp-dev libjansson-dev libdw-dev libiberty-dev libzydis-dev libz3-dev libcmocka-dev
+PACKAGES = build-essential cmake pkg-config python3 clang lld libomp-dev libjansson-dev libdw-dev libiberty-dev libzydis-dev libz3-dev libcmocka-dev musl-tools
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 BUILD ?= build

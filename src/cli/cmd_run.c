@@ -141,6 +141,11 @@ static int prepare(const char *path, const struct program *p)
         cli_fail("run", &e);
         return -1;
     }
+    if (p->refuses[0]) {
+        program_say_refuses(path, p, &e);
+        cli_fail("run", &e);
+        return -1;
+    }
     switch (p->kind) {
     case PROGRAM_OURS: // a shared runtime has to come before libc
         return !p->needs_ours || run_preload("run") ? -1 : RB_EXIT_INTERNAL;

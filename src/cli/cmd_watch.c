@@ -145,8 +145,8 @@ static int take(struct watch *w, int option, const char *value)
 
 // ------------------------------------------------------------------------------------------------ program
 
-// Returns -1 to go on, else an exit status.
-static int prepare(const char *path)
+// Returns -1 to go on, else an exit status. Sets *alone if the program is to run without the agent.
+static int prepare(const char *path, bool *alone)
 {
     struct rb_error e = {0};
     struct program p;
@@ -166,6 +166,12 @@ static int prepare(const char *path)
                      path);
     if (e.fault != RB_FAULT_NONE)
         return cli_fail("watch", &e);
+    *alone = p.refuses[0];
+    if (*alone) {
+        program_say_refuses(path, &p, &e);
+        cli_fail("watch", &e);
+        return -1;
+    }
     if (p.kind == PROGRAM_PLAIN && rb_code_cached(path, table, sizeof(table), NULL, NULL, &e) < 0)
         cli_fail("watch", &e); // the agent leaves the program out, and libraries may have theirs
     return -1;
@@ -315,16 +321,17 @@ static int start(char **words, const struct watch *w)
 {
     struct rb_error e = {0};
     char *path = launch_need(words[0], &e);
+    bool alone = false;
     int status;
 
     if (!path)
         return cli_fail("watch", &e);
-    status = prepare(path);
+    status = prepare(path, &alone);
     free(path);
     if (status >= 0)
         return status;
     set_settings(w);
-    if (!preload())
+    if (!alone && !preload())
         return RB_EXIT_INTERNAL;
     if (w->json)
         return run_for_json(words);

@@ -67,6 +67,8 @@ static void look_at_dynamic(const Elf64_Dyn *entry, size_t count, struct strings
 
         if (!strncmp(name, "libtsan.so", 10) || !strncmp(name, "libclang_rt.tsan", 16))
             snprintf(p->needed, sizeof(p->needed), "%s", name);
+        if (!strncmp(name, "libasan.so", 10) || !strncmp(name, "libclang_rt.asan", 16))
+            snprintf(p->refuses, sizeof(p->refuses), "its AddressSanitizer (%.60s) must be loaded first", name);
         p->needs_ours |= !strncmp(name, "librailbird_rt.so", 17);
     }
 }
@@ -102,8 +104,15 @@ static void look_at_segments(const struct file *f, const Elf64_Ehdr *header, str
 
     if (header->e_phentsize != sizeof(*segment) || header->e_phoff % _Alignof(Elf64_Phdr) || !segment)
         return;
-    for (size_t i = 0; i < header->e_phnum; i++)
-        p->loader |= segment[i].p_type == PT_INTERP;
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        if (segment[i].p_type != PT_INTERP)
+            continue;
+        p->loader = true;
+        const struct strings content = {at(f, segment[i].p_offset, segment[i].p_filesz), segment[i].p_filesz};
+        const char *path = content.text ? name_at(content, 0) : "", *slash = strrchr(path, '/');
+        if (*path && strcmp(slash ? slash + 1 : path, "ld-linux-x86-64.so.2"))
+            snprintf(p->refuses, sizeof(p->refuses), "it has a libc of its own (its loader is %.100s)", path);
+    }
 }
 
 static void look(const struct file *f, struct program *p)
@@ -144,6 +153,11 @@ static bool gives_rights(const char *path)
     return ((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
            ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid()) ||
            (getuid() != 0 && getxattr(path, "security.capability", value, sizeof(value)) > 0);
+}
+
+void program_say_refuses(const char *path, const struct program *p, struct rb_error *e)
+{
+    rb_bad_input(e, "%s takes no library of ours: %s; it and what it starts run unwatched", path, p->refuses);
 }
 
 void program_say_privileged(const char *path, struct rb_error *e)

@@ -21,10 +21,13 @@ struct program {
     bool loader;     // started by the dynamic loader, so that libraries can be preloaded
     bool privileged; // exec gives it rights that we lack: it takes nothing from our environment
     char needed[64]; // the TSan library it asks for, or ""
+    char refuses[160]; // why libraries of ours cannot be preloaded into it, or ""
 };
 
 // A file that cannot be read is PROGRAM_OTHER: exec says what is wrong with it.
 void program_look(const char *path, struct program *p);
+// Puts into `e` the line about a program that refuses our libraries.
+void program_say_refuses(const char *path, const struct program *p, struct rb_error *e);
 // Puts into `e` the line about a privileged program.
 void program_say_privileged(const char *path, struct rb_error *e);
 

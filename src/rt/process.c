@@ -287,22 +287,6 @@ RB_HIDDEN long rb_process_by_number_done(long result)
 }
 #endif
 
-RB_INTERCEPT(int, posix_spawn,
-             (pid_t * p, const char *path, const posix_spawn_file_actions_t *does, const posix_spawnattr_t *a,
-              char *const words[], char *const environment[]))
-{
-    rb_before_child();
-    return RB_REAL(posix_spawn)(p, path, does, a, words, environment);
-}
-
-RB_INTERCEPT(int, posix_spawnp,
-             (pid_t * p, const char *path, const posix_spawn_file_actions_t *does, const posix_spawnattr_t *a,
-              char *const words[], char *const environment[]))
-{
-    rb_before_child();
-    return RB_REAL(posix_spawnp)(p, path, does, a, words, environment);
-}
-
 RB_INTERCEPT(int, system, (const char *command))
 {
     rb_before_child();

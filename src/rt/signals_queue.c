@@ -104,7 +104,7 @@ void rb_signal_keep(struct rb_self *me, int number, siginfo_t *info)
     info->si_errno = TOKEN;
     if (send_to_self(me, number, info) == 0)
         return;
-    me->signals.overflowed = true;
+    __atomic_fetch_or(&q->overflowed, rb_signal_bit(number), __ATOMIC_RELAXED);
     send_without_contents(me, number);
 }
 
@@ -118,14 +118,15 @@ bool rb_signal_oldest(struct rb_self *me, int number, siginfo_t *info)
     if (token)
         info->si_errno = 0;
     struct rb_kept_signal *k = q && q->count ? oldest_kept(q, number) : NULL;
-    const bool empty = q && q->overflowed && has_no_contents(info);
+    const bool overflowed = q && q->overflowed & rb_signal_bit(number),
+               empty = overflowed && has_no_contents(info);
     if (!k)
         return !empty; // the contents of a token are good where its thread keeps nothing any more
     token |= empty;
     exchange_contents(q, k, info);
     if (token)
         give_up(q, k);
-    if (q->overflowed && oldest_kept(q, number))
+    if (overflowed && oldest_kept(q, number))
         send_without_contents(me, number);
     return true;
 }
@@ -143,8 +144,7 @@ void rb_signal_forget(struct rb_self *me, const sigset_t *mask)
     for (unsigned i = 0; i < RB_SIGNALS_KEPT; i++)
         if (q->kept[i].number && !(blocked & rb_signal_bit((int)q->kept[i].number)))
             give_up(q, &q->kept[i]);
-    if (!q->count)
-        q->overflowed = false;
+    q->overflowed &= blocked; // of the others nothing waits any more
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
 }
 

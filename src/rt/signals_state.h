@@ -16,8 +16,9 @@ struct rb_kept_signal {
 struct rb_signal_queue {
     struct rb_kept_signal kept[RB_SIGNALS_KEPT];
     uint64_t arrivals;
-    uint32_t count;  // of those kept
-    bool overflowed; // the kernel had no room for a token: a signal without contents stands for it
+    uint32_t count;      // of those kept
+    uint64_t overflowed; // a bit for each signal, from 1: the kernel had no room for a token, and one without
+                         // contents was sent
 };
 
 #endif
