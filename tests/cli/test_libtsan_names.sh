@@ -117,4 +117,70 @@ missing=$(comm -23 theirs ours | grep -Ev '^(_Z|__asan_|__ubsan_|_*interceptor|_
   grep -Ev '^__tsan_(on_report|symbolize_external|symbolize_external_ex|test_only_on_fork|default_.*)$' |
   grep -Ev '^(_edata|_end|__bss_start|sigsetjmp|__libc_memalign|__res_iclose|_init|_fini)$' || true)
 expect "names that only libtsan has" "$missing" ""
+# What it intercepts it also has by other names. Those that the runtime intercepts as well are there.
+nm -D --defined-only "$lib/librailbird_rt.so" | awk '{ print $3 }' | sort -u >runtime
+sed -n 's/^__interceptor_//p' theirs | sort -u | comm -12 - runtime | sed 's/^/__interceptor_/' | comm -23 - runtime >missing
+expect "other names of what is intercepted" "$(cat missing)" ""
+
+# A program's own allocator that calls them: its blocks are known, and memory that another thread gets is new.
+cat >own.c <<'C'
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void *__interceptor_malloc(size_t size);
+void *__interceptor_calloc(size_t count, size_t size);
+void *__interceptor_realloc(void *block, size_t size);
+void __interceptor_free(void *block);
+ssize_t __interceptor_read(int fd, void *to, size_t n);
+static long calls;
+
+void *malloc(size_t size) { return __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED), __interceptor_malloc(size); }
+void *calloc(size_t count, size_t size) { return __interceptor_calloc(count, size); }
+void *realloc(void *block, size_t size) { return __interceptor_realloc(block, size); }
+void free(void *block) { __interceptor_free(block); }
+
+static volatile char *kept;
+static void *use(void *unused)
+{
+    for (int i = 0; i < 1000; i++) {
+        volatile char *block = malloc(100);
+        block[i % 100] = 1;
+        free((void *)block);
+    }
+    if (kept)
+        kept[0] = 1;
+    return unused;
+}
+int main(int count, char **words)
+{
+    pthread_t thread[2];
+    char byte;
+    int ends[2];
+
+    (void)words;
+    if (pipe(ends) || write(ends[1], "x", 1) != 1 || __interceptor_read(ends[0], &byte, 1) != 1 || byte != 'x')
+        return 3;
+    kept = count > 1 ? malloc(10) : NULL;
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, use, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    free((void *)kept);
+    return calls < 2000;
+}
+C
+gcc -O1 -g -fsanitize=thread own.c -o own
+run 0 -o sampler=all ./own
+run 66 -o sampler=all ./own race
+grep -q "heap block of size 10" err || fail "the program's own allocator hides the block: $(head -c 600 err)"
+"$RAILBIRD" cc -O1 -g own.c -o own
+for want in "0 ./own" "66 ./own race"; do
+  got=0
+  # shellcheck disable=SC2086 # several words
+  RAILBIRD_OPTIONS=sampler=all ${want#* } >out 2>err || got=$?
+  expect "status of $want" "$got" "${want%% *}"
+done
 finish "names of libtsan"
