@@ -205,9 +205,12 @@ def main(words):
         print("%-12s %9d %9d %13d %9d %6d  %d" % (library, counts.get("followed", 0), counts.get("need not", 0),
                                                  counts.get("not followed", 0), counts.get("private", 0),
                                                  counts.get("old", 0), len(unexplained)))
+        stale = [] if cxx else sorted(n for n in table.exact.get(library, {}) if n in followed and n in symbols)
         for name in unexplained:
             print("  %s: %s: in no class of tests/handover/symbols.txt" % (library, name))
-        bad += len(unexplained)
+        for name in stale:
+            print("  %s: %s: followed, and symbols.txt says that it is not" % (library, name))
+        bad += len(unexplained) + len(stale)
     return 1 if bad else 0
 
 
