@@ -145,8 +145,9 @@ static int take(struct watch *w, int option, const char *value)
 
 // ------------------------------------------------------------------------------------------------ program
 
-// Returns -1 to go on, else an exit status. Sets *alone if the program is to run without the agent.
-static int prepare(const char *path, bool *alone)
+// Returns -1 to go on, else an exit status. Sets *alone if the program is to run without the agent, and
+// *is_plain if it is one to look at by itself, not a script.
+static int prepare(const char *path, bool *alone, bool *is_plain)
 {
     struct rb_error e = {0};
     struct program p;
@@ -172,6 +173,7 @@ static int prepare(const char *path, bool *alone)
         cli_fail("watch", &e);
         return -1;
     }
+    *is_plain = p.kind == PROGRAM_PLAIN;
     if (p.kind == PROGRAM_PLAIN && rb_code_cached(path, table, sizeof(table), NULL, NULL, &e) < 0)
         cli_fail("watch", &e); // the agent leaves the program out, and libraries may have theirs
     return -1;
@@ -286,28 +288,66 @@ static json_t *as_json(const char *name, const struct launch *l, json_t *reports
     return object;
 }
 
-static int run_for_json(char **words)
+static json_int_t total(const json_t *figures, const char *key)
+{
+    json_int_t sum = 0;
+    size_t i;
+    json_t *one;
+
+    json_array_foreach((json_t *)figures, i, one) sum += json_integer_value(json_object_get(one, key));
+    return sum;
+}
+
+static void say_if_nothing(const json_t *figures, const char *name)
+{
+    struct rb_error e = {0}; // for its one line without control characters
+
+    if (total(figures, "samples") > 0 || json_object_get(json_array_get(figures, 0), "missing")) // or it has said why
+        return;
+    if (!json_array_size(figures))
+        rb_bad_input(
+            &e,
+            "%s left no figures behind, as if it did without libc, became another program or was killed: no "
+            "report does not mean no races",
+            name);
+    else
+        rb_bad_input(&e,
+                     "nothing of %s was looked at (%" JSON_INTEGER_FORMAT
+                     " places to choose from, %" JSON_INTEGER_FORMAT
+                     " tried): it had one thread, was too short, spent the budget or is made of code without "
+                     "tables; no "
+                     "report does not mean no races",
+                     name, total(figures, "sites"), total(figures, "planted"));
+    cli_fail("watch", &e);
+}
+
+// The program as a child of ours, at whose end something is to be said: the object of --json, or that nothing
+// was looked at.
+static int run_attended(char **words, bool json, bool expects)
 {
     struct rb_error e = {0};
     struct launch l = {0};
-    char *reports = temporary(&e), *stats = reports ? temporary(&e) : NULL;
+    char *reports = json ? temporary(&e) : NULL, *stats = !json || reports ? temporary(&e) : NULL;
 
     if (stats) {
-        run_add_options(cli_text("report=json:%s", reports));
+        if (json)
+            run_add_options(cli_text("report=json:%s", reports));
         run_add_options(cli_text("stats=json:%s", stats));
         fflush(stdout);
-        const int problem = launch_run(words, STDERR_FILENO, &l);
-        if (problem) {
+        const int problem = launch_run(words, json ? STDERR_FILENO : -1, &l);
+        json_t *figures = read_objects(stats);
+        if (problem)
             rb_bad_input(&e, "cannot run '%s': %s", words[0], strerror(problem));
-        } else {
-            json_t *figures = read_objects(stats);
+        else if (expects)
+            say_if_nothing(figures, words[0]);
+        if (!problem && json) {
             json_t *object = as_json(words[0], &l, read_reports(reports, &e), figures);
             if (!object || json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0 ||
                 putchar('\n') == EOF || fflush(stdout) == EOF)
                 rb_internal(&e, "cannot write JSON on standard output: %m");
             json_decref(object);
-            json_decref(figures);
         }
+        json_decref(figures);
         unlink(stats);
     }
     if (reports)
@@ -321,20 +361,25 @@ static int start(char **words, const struct watch *w)
 {
     struct rb_error e = {0};
     char *path = launch_need(words[0], &e);
-    bool alone = false;
+    bool alone = false, is_plain = false;
+    struct rb_options given;
     int status;
 
     if (!path)
         return cli_fail("watch", &e);
-    status = prepare(path, &alone);
+    status = prepare(path, &alone, &is_plain);
     free(path);
     if (status >= 0)
         return status;
     set_settings(w);
     if (!alone && !preload())
         return RB_EXIT_INTERNAL;
-    if (w->json)
-        return run_for_json(words);
+    rb_options_init(&given);
+    if (getenv("RAILBIRD_OPTIONS")) // the program says what is wrong with it
+        rb_options_parse(&given, getenv("RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", NULL);
+    const bool figures = given.given >> RB_OPT_stats & 1; // asked for: then there is nothing left to say
+    if (w->json || (is_plain && !figures))
+        return run_attended(words, w->json, is_plain);
     execvp(words[0], words);
     rb_bad_input(&e, "cannot run '%s': %s", words[0], strerror(errno));
     return cli_fail("watch", &e);

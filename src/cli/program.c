@@ -68,7 +68,8 @@ static void look_at_dynamic(const Elf64_Dyn *entry, size_t count, struct strings
         if (!strncmp(name, "libtsan.so", 10) || !strncmp(name, "libclang_rt.tsan", 16))
             snprintf(p->needed, sizeof(p->needed), "%s", name);
         if (!strncmp(name, "libasan.so", 10) || !strncmp(name, "libclang_rt.asan", 16))
-            snprintf(p->refuses, sizeof(p->refuses), "its AddressSanitizer (%.60s) must be loaded first", name);
+            snprintf(p->refuses, sizeof(p->refuses), "its AddressSanitizer (%.60s) must be loaded first",
+                     name);
         p->needs_ours |= !strncmp(name, "librailbird_rt.so", 17);
     }
 }

@@ -41,6 +41,20 @@ expect "without" "$(cat out)" "done"
 grep -q '^Railbird: watch: the program runs unwatched: not permitted' err || fail "without: no line: $(cat err)"
 run 0 -o stats=1 true
 grep -q '^Railbird: watch: 0 samples' err || fail "one thread: no summary"
+# Nothing was looked at: said of the program named, not of what a script starts.
+for how in "" --json; do
+  run 0 $how true
+  grep -q '^railbird watch: nothing of true was looked at' err || fail "$how one thread: no line: $(cat err)"
+  expect "$how one thread: lines" "$(wc -l <err)" 1
+done
+printf '#!/bin/sh\ntrue\n' >script && chmod +x script
+run 0 ./script
+[ ! -s err ] || fail "a script: $(cat err)"
+# It ends by the bare system call, as programs without libc do: the agent cannot say anything.
+echo 'int main(void) { for (;;) __asm__ volatile("syscall" : : "a"(231L), "D"(0L) : "rcx", "r11", "memory"); }' >bare.c
+gcc bare.c -o bare
+run 0 ./bare
+grep -q '^railbird watch: ./bare left no figures behind' err || fail "the bare system call: no line: $(cat err)"
 
 "$RAILBIRD" watch -o stats=json:stats -o report=none ./counter 0.1 >out 2>err || true
 why=$(sed -n 's/.*"missing":"\([^"]*\)".*/\1/p' stats)
