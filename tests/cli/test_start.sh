@@ -109,7 +109,7 @@ if unshare -m ./without true 2>/dev/null; then
   starts "no /proc, by run, found in PATH" 66 "$race" \
     env PATH="$(dirname "$rb"):$PATH" unshare -m ./without railbird run ./theirs
   unset RAILBIRD_OPTIONS
-  starts "no /proc, watch" 0 nothing unshare -m ./without "$rb" watch ./plain
+  starts "no /proc, watch" 0 nothing unshare -m ./without "$rb" watch -o stats=0 ./plain
 fi
 
 # --- environments
