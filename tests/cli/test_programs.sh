@@ -2,9 +2,10 @@
 # The programs of tests/programs, in pairs: X_race must be reported, by the two lines marked in its source, X_norace
 # must not. Built by `railbird cc` and `railbird c++`, run with every access sampled, X_norace also with some of them,
 # judged by programs/judge.py.
-#   test_programs.sh [-k PATTERN] [-c COMPILER]... [-l LEVEL]... [-n RUNS] [-v]
+#   test_programs.sh [-k PATTERN] [-c COMPILER]... [-l LEVEL]... [-n RUNS] [-s N/SHARDS] [-j JOBS] [-v]
 #   -k  only programs whose path contains PATTERN (a shell pattern)   -c  gcc, clang, clang-19; default gcc and clang
 #   -l  O0, O1, O2; default O1, and abi/ also at O0 (gcc) and O2 (clang)   -n  runs of each; default $RB_TEST_RUNS or 3
+#   -s  only every SHARDS-th of them, from the N-th on   -j  as many at once; default: a processor each
 #   -v  keeps the working folder and says where it is
 # RB_DETECTOR=tsan uses the compilers' own ThreadSanitizer instead: that tests the programs, not Railbird.
 # A program may ask for more in the comment it opens with:
@@ -87,7 +88,7 @@ job() {
     for sampler in all $([[ $program != *_norace.* || $RB_DETECTOR = tsan ]] || echo "${partly[(n - 1) % 4]}"); do
       status=0
       run=$n.$sampler
-      (cd "$folder" && RAILBIRD_OPTIONS=sampler=$sampler timeout 20 ./program >"out.$run" 2>"err.$run" </dev/null) \
+      (cd "$folder" && RAILBIRD_OPTIONS=sampler=$sampler timeout 300 ./program >"out.$run" 2>"err.$run" </dev/null) \
         2>>"$folder/shell" || status=$?
       echo "$status" >"$folder/status.$run"
     done
@@ -101,13 +102,15 @@ if [ "${1:-}" = --job ]; then
   exit
 fi
 
-pattern='' keep='' compilers=() levels=()
-while getopts k:c:l:n:v option; do
+pattern='' keep='' compilers=() levels=() shard=1 shards=1 jobs=$(nproc)
+while getopts k:c:l:n:s:j:v option; do
   case $option in
   k) pattern=$OPTARG ;;
   c) compilers+=("$OPTARG") ;;
   l) levels+=("${OPTARG#-}") ;;
   n) RB_TEST_RUNS=$OPTARG ;;
+  s) shard=${OPTARG%/*} shards=${OPTARG#*/} ;;
+  j) jobs=$OPTARG ;;
   v) keep=1 ;;
   *) exit 2 ;;
   esac
@@ -147,7 +150,7 @@ END
 usable=()
 for compiler in "${compilers[@]:-gcc}" $([ ${#compilers[@]} != 0 ] || echo clang); do
   if ! command -v "$compiler" >/dev/null || ! command -v "$(cxx_of "$compiler")" >/dev/null; then
-    echo "$compiler is not installed: left out"
+    echo "skipped: $compiler, which is not installed"
     continue
   fi
   usable+=("$compiler")
@@ -167,7 +170,7 @@ done
 tool=$(find /usr/lib/llvm-*/lib -maxdepth 1 -name libarcher.so 2>/dev/null | sort -V | tail -1)
 [ -z "$tool" ] || export OMP_TOOL_LIBRARIES=$tool
 
-fortran=$(command -v gfortran) || echo "gfortran is not installed: openmp/*.f90 left out"
+fortran=$(command -v gfortran) || echo "skipped: openmp/*.f90, for gfortran is not installed"
 
 # Every program has its twin.
 cd "$programs"
@@ -206,11 +209,12 @@ for program in $(find . -name '*_race.[cf]*' -o -name '*_norace.[cf]*' | sed 's|
 done >"$RB_WORK/jobs"
 grep FAIL "$RB_WORK/jobs" || true
 sed -i '/^FAIL/d' "$RB_WORK/jobs"
+awk -v shard="$shard" -v shards="$shards" '(NR - shard) % shards == 0' "$RB_WORK/jobs" >"$RB_WORK/mine"
 # A formatter that joins lines must not take a request with it.
 if grep -rnE '^ \* .+ (build|plugin|compilers): ' --include='*.c' --include='*.cpp' .; then
   echo "FAIL a request must have a line of its own"
   malformed=1
 fi
 
-xargs -a "$RB_WORK/jobs" -P "$(nproc)" -L1 bash "$self" --job
+xargs -a "$RB_WORK/mine" -P "$jobs" -L1 bash "$self" --job
 python3 "$programs/judge.py" "$RB_WORK" && [ "$malformed" = 0 ]
