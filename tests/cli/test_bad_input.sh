@@ -109,7 +109,7 @@ for file in flips/* cuts/* claims/*; do
 done
 for file in flips/* cuts/* claims/*; do # who reads less may not notice, but then must be right
   got=0
-  timeout 10 "$RAILBIRD" analyze "$file" --races some.csv --sampler random:0.5 >out 2>err || got=$?
+  timeout 300 "$RAILBIRD" analyze "$file" --races some.csv --sampler random:0.5 >out 2>err || got=$?
   [ $got = 2 ] || [ $got = 66 ] || [ $got = 0 ] || fail "analyze $file: status $got: $(head -c 300 err)"
   [ $got != 2 ] || [ "$(wc -l <err)" = 1 ] || fail "analyze $file: $(wc -l <err) lines"
 done
@@ -135,7 +135,7 @@ done
 for i in 1 2 3 4 5 6; do
   cp long.rbt shrink.rbt
   got=0
-  timeout 10 "$RAILBIRD" compare shrink.rbt --runs 1 --engines so,djit --samplers all,ucp >out 2>err &
+  timeout 300 "$RAILBIRD" compare shrink.rbt --runs 1 --engines so,djit --samplers all,ucp >out 2>err &
   sleep "0.0$i"
   truncate -s $((4096 * 100 * i)) shrink.rbt
   wait $! || got=$?
@@ -169,7 +169,7 @@ refused 'not a regular file' trace gen -o /dev/full
 # full ARGUMENTS...: standard output is full. Status 1, one line that says so.
 full() {
   local got=0
-  timeout 10 "$RAILBIRD" "$@" >/dev/full 2>err || got=$?
+  timeout 300 "$RAILBIRD" "$@" >/dev/full 2>err || got=$?
   [ $got = 1 ] || fail "$* >/dev/full: status $got"
   [ "$(grep -c 'No space left' err)" = 1 ] || fail "$* >/dev/full: $(cat err)"
   [ "$(grep -cv 'RAPID does not read\|No space left' err)" = 0 ] || fail "$* >/dev/full: $(cat err)"
@@ -194,7 +194,7 @@ grep -q -- '--races /dev/full.*No space left' err || fail "--races /dev/full: $(
 for arguments in "trace cat long.rbt" "trace export long.rbt" "analyze gen.rbt --races -"; do
   got=0
   # shellcheck disable=SC2086
-  { timeout 10 "$RAILBIRD" $arguments 2>err || echo $? >status; } | head -1 >/dev/null || true
+  { timeout 300 "$RAILBIRD" $arguments 2>err || echo $? >status; } | head -1 >/dev/null || true
   case $(cat status) in
   141 | 66) ;;
   *) fail "$arguments | head: status $(cat status)" ;;

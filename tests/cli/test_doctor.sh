@@ -16,7 +16,7 @@ refused 'takes no arguments' everything
 doctor() {
   local want=$1 got=0
   shift
-  timeout 60 env PATH="${path:-$PATH}" "$RAILBIRD" doctor "$@" >out 2>err || got=$?
+  timeout 300 env PATH="${path:-$PATH}" "$RAILBIRD" doctor "$@" >out 2>err || got=$?
   expect "status of doctor $*" "$got" "$want"
   [ ! -s err ] || fail "doctor $* wrote on stderr: $(head -c 300 err)"
 }
@@ -83,7 +83,7 @@ grep -q '^warn *gcc .*does not compile: cannot do that' out || fail "a broken gc
 TMPDIR=/nonexistent doctor $works
 expect "gcc without temporary files" "$(status_of gcc)" warn
 if [ $works = 0 ]; then # AddressSanitizer wants terabytes
-  (ulimit -v 200000 && timeout 60 "$RAILBIRD" doctor >out 2>err) || true
+  (ulimit -v 200000 && timeout 300 "$RAILBIRD" doctor >out 2>err) || true
   expect "a small address space" "$(status_of limits)" warn
 fi
 finish doctor

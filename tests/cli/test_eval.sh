@@ -249,17 +249,17 @@ verify_all smaller
 cp -r "$RB_TEST_DATA/../examples/structures" structures
 programs="list stack queue hash_map tree_set thread_pool pipeline readers_writers"
 make -s -C structures clean
-timeout 100 make -s -C structures CC=cc check >log 2>&1 || fail "the base programs: $(tail -3 log)"
+timeout 300 make -s -C structures CC=cc check >log 2>&1 || fail "the base programs: $(tail -3 log)"
 if [ -e "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" ]; then # not when built with sanitizers
   unset RAILBIRD_OPTIONS TSAN_OPTIONS RAILBIRD_CC
   make -s -C structures clean
-  timeout 100 make -s -C structures CC="$RAILBIRD cc" >log 2>&1 || fail "the base programs with railbird cc: $(tail -3 log)"
+  timeout 300 make -s -C structures CC="$RAILBIRD cc" >log 2>&1 || fail "the base programs with railbird cc: $(tail -3 log)"
   for program in $programs; do
     got=0
-    timeout 20 "$RAILBIRD" run -o sampler=all structures/$program >log 2>&1 || got=$?
+    timeout 300 "$RAILBIRD" run -o sampler=all structures/$program >log 2>&1 || got=$?
     expect "status of $program" "$got" 0
   done
-  timeout 100 python3 "$RB_TEST_DATA/../bench/dataset.py" made --railbird "$RAILBIRD" --programs stack,tree_set --threads 3 \
+  timeout 300 python3 "$RB_TEST_DATA/../bench/dataset.py" made --railbird "$RAILBIRD" --programs stack,tree_set --threads 3 \
     --seeds 1 --traces 6 >log 2>&1 || fail "bench/dataset.py: $(tail -3 log)"
   run 0 made/traces --json --samplers ''
   expect "traces of the dataset" "$(ask "j['traces'], sorted(j['programs'])")" "(6, ['stack', 'tree_set'])"

@@ -9,7 +9,7 @@ if [ ! -e "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" ]; then
   exit 0
 fi
 programs=$(realpath "$RB_TEST_DATA/programs")
-tool() { timeout 60 "$RAILBIRD" "$@"; }
+tool() { timeout 300 "$RAILBIRD" "$@"; }
 
 # build NAME [FLAGS...] <SOURCE
 build() {
@@ -143,7 +143,7 @@ for name in abi/overlap abi/adjacent abi/mem_large annotations/benign annotation
     rm -f races.json races.csv t.rbt
     touch races.json
     status=0
-    RAILBIRD_OPTIONS=report=json:races.json timeout 20 "$RAILBIRD" record -o t.rbt ./program >out 2>err || status=$?
+    RAILBIRD_OPTIONS=report=json:races.json timeout 300 "$RAILBIRD" record -o t.rbt ./program >out 2>err || status=$?
     [ -e t.rbt ] || { fail "${name}_$kind: no trace (status $status): $(cat err)"; continue; }
     clean t.rbt
     tool analyze t.rbt --races races.csv >out || true
@@ -297,7 +297,7 @@ P
 recorded() { od -An -tu4 -j16 -N4 "$1" | tr -d ' '; } # the process that a raw recording is of
 started() { # waits until every thread has done something
   local i
-  for ((i = 0; i < 500; i++)); do
+  for ((i = 0; i < 10000; i++)); do
     python3 -c '
 import struct
 raise SystemExit(min(struct.unpack_from("<32Q", open("progress", "rb").read())[::8]) < 50)' 2>/dev/null && return
@@ -330,7 +330,7 @@ program=$(recorded endless.rbt.raw)
   kill -KILL $recorder
   wait $recorder || true
 } 2>/dev/null
-for ((i = 0; i < 200; i++)); do # the program follows
+for ((i = 0; i < 4000; i++)); do # the program follows
   kill -0 "$program" 2>/dev/null || break
   sleep 0.05
 done

@@ -121,7 +121,7 @@ fi
 # --- TSan's builds: ours comes in its place, the real one is not even looked for
 swapped() { # PROGRAM
   got=0
-  LD_DEBUG=libs timeout 20 "$RAILBIRD" run "./$1" >out 2>err || got=$?
+  LD_DEBUG=libs timeout 300 "$RAILBIRD" run "./$1" >out 2>err || got=$?
   expect "$1: status" "$got" 66
   [ "$(reports)" -ge 1 ] || fail "$1: no report"
   ! grep -E 'find library=|trying file=' err | grep -E 'libtsan|libclang_rt' | grep -qv "$lib/railbird/shims" ||
@@ -197,7 +197,7 @@ for signal in TERM USR1; do
   rm -f pid
   "$RAILBIRD" run --json ./waits.sh >out 2>err &
   runner=$!
-  for _ in $(seq 100); do [ -s pid ] && break; sleep 0.05; done
+  for _ in $(seq 2000); do [ -s pid ] && break; sleep 0.05; done
   kill -$signal $runner
   got=0
   wait $runner || got=$?
@@ -209,10 +209,10 @@ done
 rm -f pid
 "$RAILBIRD" run --json ./waits.sh >out 2>err &
 runner=$!
-for _ in $(seq 100); do [ -s pid ] && break; sleep 0.05; done
+for _ in $(seq 2000); do [ -s pid ] && break; sleep 0.05; done
 kill -KILL $runner
 wait $runner 2>/dev/null || true
-for _ in $(seq 100); do kill -0 "$(cat pid)" 2>/dev/null || break; sleep 0.05; done
+for _ in $(seq 2000); do kill -0 "$(cat pid)" 2>/dev/null || break; sleep 0.05; done
 ! kill -0 "$(cat pid)" 2>/dev/null || fail "the program outlives a killed run"
 
 # --- the self-test; and it fails where a program does not behave

@@ -15,7 +15,7 @@ rb="$RAILBIRD"
 starts() {
   local what=$1 status=$2 pattern=$3 got=0
   shift 3
-  timeout 60 "$@" >out 2>err </dev/null || got=$?
+  timeout 300 "$@" >out 2>err </dev/null || got=$?
   expect "$what: status" $got "$status"
   cmp -s out wanted || fail "$what: output: $(head -c 300 out)"
   if [ "$pattern" = nothing ]; then
@@ -135,7 +135,7 @@ for program in ours ours.static ours.static-pie ours.no-pie ours.now; do
   if setarch -R true 2>/dev/null; then starts "$program, no ASLR" 66 "$race" setarch -R ./$program; fi
   if setarch -L true 2>/dev/null; then starts "$program, old layout" 66 "$race" setarch -L ./$program; fi
   starts "$program, bound at the start" 66 "$race" env LD_BIND_NOW=1 ./$program
-  timeout 60 ./closed "0 1 2" ./$program && status=0 || status=$?
+  timeout 300 ./closed "0 1 2" ./$program && status=0 || status=$?
   expect "$program, no standard descriptors: status" $status 66
 done
 unset RAILBIRD_OPTIONS

@@ -19,7 +19,7 @@ watched() {
   shift
   rm -f stats
   status=0
-  { RAILBIRD_OPTIONS="watch=1:stats=json:stats:report=none:$options" timeout 60 "$@" >out 2>err || status=$?; } 2>/dev/null
+  { RAILBIRD_OPTIONS="watch=1:stats=json:stats:report=none:$options" timeout 300 "$@" >out 2>err || status=$?; } 2>/dev/null
 }
 stat_of() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p;q" stats; }
 missing() { sed -n 's/.*"watchpoints_missing":"\([^"]*\)".*/\1/p' stats | head -n 1; }

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # How often `railbird watch` finds the race of each program of programs/, and that it confirms none in its twin.
-#   watch_programs.sh [--seconds S] [--runs N] [--modes "clock collide both"] [--builds "gcc clang ..."] [PROGRAM...]
+#   watch_programs.sh [--seconds S] [--until S] [--runs N] [--modes "clock collide both"] [--builds "gcc clang ..."] [PROGRAM...]
 # A table: of N runs of S seconds, how many confirmed the race / had it as a candidate. Status 1 if a twin's run
-# confirmed one, crashed or printed something else than without.
+# confirmed one, crashed or printed something else than without. With --until a racing program runs until its race is
+# confirmed, for at most S seconds; S seconds more cost nothing where it is, and others may use the machine.
 # Builds: gcc gcc-nopie gcc-pointer clang clang-nopie clang-pointer. $RAILBIRD is the program.
 set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
-seconds=10 runs=1 modes="clock collide both" builds="gcc clang"
+seconds=10 until='' runs=1 modes="clock collide both" builds="gcc clang"
 options=(--budget 20%)
 while [ $# -gt 0 ]; do
   case $1 in
   --seconds) seconds=$2 && shift 2 ;;
+  --until) until=$2 && shift 2 ;;
   --runs) runs=$2 && shift 2 ;;
   --modes) modes=$2 && shift 2 ;;
   --builds) builds=$2 && shift 2 ;;
@@ -37,15 +39,17 @@ build() { # HOW SOURCE RACE OUT
   $compiler "${flags[@]}" -DRACE=$3 "$here/programs/$2" -o "$4" -lpthread
 }
 
-# one MODE PROGRAM: sets found to confirmed, candidate, nothing or wrong
+# one MODE PROGRAM SECONDS [OPTION...]: sets found to confirmed, candidate, nothing or wrong
 one() {
-  local status=0 n
+  local mode=$1 program=$2 length=$3 status=0 n
+  shift 3
   rm -f "$work/stats"
-  timeout $((${seconds%.*} + 30)) "$RAILBIRD" watch --mode "$1" "${options[@]}" -o report=none -o "stats=json:$work/stats" \
-    -- "$2" "$seconds" >"$work/out" 2>"$work/err" || status=$?
+  timeout $((${length%.*} + 300)) "$RAILBIRD" watch --mode "$mode" "${options[@]}" "$@" -o report=none -o "stats=json:$work/stats" \
+    -- "$program" "$length" >"$work/out" 2>"$work/err" || status=$?
   n=$(sed -n 's/.*"candidates":\([0-9]*\).*/\1/p' "$work/stats" 2>/dev/null || true)
   case $status:$(cat "$work/out") in
   66:done) found=confirmed ;;
+  66:) [[ $* = *halt_on_error=1* ]] && found=confirmed || found="wrong (no output)" ;;
   0:done) found=nothing && [ "${n:-0}" = 0 ] || found=candidate ;;
   *) found="wrong (status $status: $(head -c 200 "$work/err"))" ;;
   esac
@@ -63,13 +67,17 @@ for program in "${programs[@]}"; do
     for mode in $modes; do
       confirmed=0 candidates=0
       for ((i = 0; i < runs; i++)); do
-        one "$mode" "$work/race"
+        if [ -n "$until" ]; then
+          one "$mode" "$work/race" "$until" -o halt_on_error=1
+        else
+          one "$mode" "$work/race" "$seconds"
+        fi
         case $found in
         confirmed) confirmed=$((confirmed + 1)) ;;
         candidate) candidates=$((candidates + 1)) ;;
         wrong*) wrong=$((wrong + 1)) && echo " $found" ;;
         esac
-        one "$mode" "$work/norace"
+        one "$mode" "$work/norace" "$seconds"
         case $found in
         candidate) twins=$((twins + 1)) ;;
         confirmed | wrong*) wrong=$((wrong + 1)) && echo " TWIN: $found" ;;

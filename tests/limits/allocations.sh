@@ -22,7 +22,7 @@ gcc -O1 -g -fsanitize=thread -shared -fPIC "$here/../stress/plugin.c" -o swapped
 counted() {
   local what=$1 want=$2 got=0
   shift 2
-  timeout 60 "$@" >out 2>err || got=$?
+  timeout 300 "$@" >out 2>err || got=$?
   expect "$what: status" "$got" "$want"
   expect "$what" "$(cat out)" "$wanted"
   echo "$what: $(cat out)"

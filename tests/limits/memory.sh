@@ -29,7 +29,7 @@ for n in "${threads[@]}"; do
     for policy in "${policies[@]}"; do
       what="$policy memory=$memory, $n threads"
       rm -f stats
-      RAILBIRD_OPTIONS=$policy:memory=$memory:stats=json:stats timeout 100 ./ours live "$n" >ours.out || fail "$what: status $?"
+      RAILBIRD_OPTIONS=$policy:memory=$memory:stats=json:stats timeout 300 ./ours live "$n" >ours.out || fail "$what: status $?"
       if [ ! -s stats ]; then # it says why on stderr
         fail "$what: no statistics"
         continue

@@ -18,7 +18,7 @@ stride=15 policies=(engine=so)
 
 fails_alone() { # NTH HOW STATUS: so does a program without the runtime
   local status=0
-  { timeout 60 ./fail_mmap "$1" "$2" ./plain live 2 >/dev/null 2>&1 || status=$?; } 2>/dev/null
+  { timeout 300 ./fail_mmap "$1" "$2" ./plain live 2 >/dev/null 2>&1 || status=$?; } 2>/dev/null
   [ $status = "$3" ]
 }
 
@@ -27,7 +27,7 @@ tries() {
   local allowed=$1 status count n how
   shift
   status=0
-  timeout 60 ./fail_mmap 1 count "$@" >out 2>err || status=$?
+  timeout 300 ./fail_mmap 1 count "$@" >out 2>err || status=$?
   if [ $status = 77 ]; then
     echo "skipped: $(tail -n 1 err)"
     exit 0
@@ -37,7 +37,7 @@ tries() {
   for how in once on; do
     for ((n = 1 + RANDOM % stride; n <= count; n += stride)); do
       status=0
-      timeout 60 ./fail_mmap "$n" $how "$@" >out 2>err || status=$?
+      timeout 300 ./fail_mmap "$n" $how "$@" >out 2>err || status=$?
       came[$status]=$((${came[$status]:-0} + 1))
       # The loader's first ones come before anything of ours, and it does not check all of them.
       [[ " $allowed " == *" $status "* ]] || fails_alone "$n" $how $status || fail "mmap $n of $count fails ($how): status $status of $*: $(head -c 300 err)"

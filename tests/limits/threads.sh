@@ -51,9 +51,9 @@ worked=0 said=0
 for ((limit = 16000; limit <= 90000; limit += step)); do
   for threads in 2 200; do
     status=0 own=0
-    (ulimit -v $limit && timeout 60 ./plain live $threads) >plain.out 2>err || own=$?
+    (ulimit -v $limit && timeout 300 ./plain live $threads) >plain.out 2>err || own=$?
     [ $own = 0 ] && [ "$(value made plain.out)" = $threads ] || continue # not even alone
-    (ulimit -v $limit && timeout 60 ./ours live $threads) >ours.out 2>err || status=$?
+    (ulimit -v $limit && timeout 300 ./ours live $threads) >ours.out 2>err || status=$?
     # What the runtime takes, the program does not get: then it must notice that by what malloc and pthread_create say.
     case $status in
     0) ;;
@@ -97,7 +97,7 @@ for kind in -pie '-no-pie -fno-pie' -static -static-pie; do
       if [ -n "$arrangement" ] && ! $arrangement true 2>/dev/null; then continue; fi
       for _ in 1 2 3; do
         status=0
-        timeout 20 $arrangement ./$program >out 2>err || status=$?
+        timeout 300 $arrangement ./$program >out 2>err || status=$?
         expect "$kind $arrangement $program: status" $status "$([ $program = racy ] && echo 66 || echo 0)"
         expect "$kind $arrangement $program: reports" "$(grep -c 'WARNING: Railbird' err || true)" "$([ $program = racy ] && echo 1 || echo 0)"
       done

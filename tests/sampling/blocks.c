@@ -1,13 +1,15 @@
-// blocks SECONDS: threads that make blocks and give them back, each other's as well, so fast that many want
-// the same place in the table where the runtime keeps where blocks were made. Once all are given back none
-// may be there. Prints how often a block was known while it was there; status 1 if one is known that is not.
+// blocks SECONDS: for so much CPU time, threads that make blocks and give them back, each other's as well, so
+// fast that many want the same place in the table where the runtime keeps where blocks were made. Once all
+// are given back none may be there. Prints how often a block was known while it was there; status 1 if one is
+// known that is not.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "cpu_time.h"
 
 int __sanitizer_get_ownership(const volatile void *block);
 
@@ -50,14 +52,13 @@ static void *body(void *number)
 int main(int argc, char **argv)
 {
     const double seconds = argc > 1 ? atof(argv[1]) : 1;
-    const struct timespec wait = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     pthread_t thread[THREADS];
     long stays = 0;
 
     for (long i = 0; i < THREADS; i++)
         if (pthread_create(&thread[i], NULL, body, (void *)i))
             return 2;
-    nanosleep(&wait, NULL);
+    await_cpu_seconds(seconds);
     stop = true;
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);

@@ -1,6 +1,7 @@
-// episodes SECONDS [race|locks]: four threads that do little but synchronise, in every way there is, each way
-// with a word of its own that it protects. With `race` one more word that nothing does; with `locks` without
-// read-modify-writes, which notice by themselves that following has begun. Says how many rounds it was.
+// episodes SECONDS [race|locks]: for so much CPU time, four threads that do little but synchronise, in every
+// way there is, each way with a word of its own that it protects. With `race` one more word that nothing
+// does; with `locks` without read-modify-writes, which notice by themselves that following has begun. Says
+// how many rounds it was.
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -8,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "cpu_time.h"
 
 enum { THREADS = 4 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -109,7 +111,6 @@ static void *work(void *number)
 int main(int argc, char **argv)
 {
     const double seconds = argc > 1 ? atof(argv[1]) : 1;
-    const struct timespec length = {(time_t)seconds, (long)((seconds - (double)(long)seconds) * 1e9)};
     pthread_t thread[THREADS];
     long rounds = 0;
 
@@ -118,7 +119,7 @@ int main(int argc, char **argv)
     sem_init(&semaphore, 0, 1);
     for (size_t i = 0; i < THREADS; i++)
         pthread_create(&thread[i], NULL, work, (void *)i);
-    nanosleep(&length, NULL);
+    await_cpu_seconds(seconds);
     atomic_store(&stop, true);
     for (size_t i = 0; i < THREADS; i++) {
         void *did;

@@ -1,28 +1,22 @@
 /*
- * ordered SECONDS: eight threads do a little of everything that orders accesses, thousands of times a
- * millisecond, and every access is ordered. Whatever a sampler takes or passes over, and wherever it begins
- * or ends, nothing may be reported. Unlike tests/stress this is short and dense: most events are
- * synchronisation, so that samplers that switch it off and on meet an operation in flight at each switch.
+ * ordered SECONDS: for so much CPU time, eight threads do a little of everything that orders accesses,
+ * thousands of times a millisecond, and every access is ordered. Whatever a sampler takes or passes over, and
+ * wherever it begins or ends, nothing may be reported. Unlike tests/stress this is short and dense: most
+ * events are synchronisation, so that samplers that switch it off and on meet an operation in flight at each
+ * switch.
  */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "cpu_time.h"
 
 #define THREADS 8
 
 static double end;
 static atomic_int stop;
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 // What a lock, or whatever takes its place, protects.
 typedef long block[8];
@@ -181,7 +175,7 @@ static void *work(void *own)
         const int last = pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
         for (int i = 0; i < THREADS; i++)
             look(at_barrier[i]);
-        if (last && seconds() > end)
+        if (last && cpu_seconds() > end)
             atomic_store_explicit(&stop, 1, memory_order_relaxed);
         pthread_barrier_wait(&barrier);
     }
@@ -192,7 +186,7 @@ int main(int count, char **words)
 {
     pthread_t thread[THREADS];
 
-    end = seconds() + (count > 1 ? atof(words[1]) : 1);
+    end = cpu_seconds() + (count > 1 ? atof(words[1]) : 1);
     sem_init(&full, 0, 0);
     sem_init(&empty, 0, 1);
     pthread_barrier_init(&barrier, NULL, THREADS);

@@ -1,14 +1,15 @@
-// rwlocks SECONDS LOCKS [race]: threads that use read-write locks in every way there is, so often that most operations
-// have nothing new to say, and hold several at once, so that what they remember of one makes room for another.
-// A lock guards a word of the writers, which all may read under it, and a word of each reader, which writers
-// read. With `race` some readers write the writers' word.
+// rwlocks SECONDS LOCKS [race]: for so much CPU time, threads that use read-write locks in every way there
+// is, so often that most operations have nothing new to say, and hold several at once, so that what they
+// remember of one makes room for another. A lock guards a word of the writers, which all may read under it,
+// and a word of each reader, which writers read. With `race` some readers write the writers' word.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "cpu_time.h"
 
 enum { THREADS = 6, MOST_LOCKS = 300, NESTED = 5 };
 
@@ -165,7 +166,6 @@ static void *body(void *number)
 int main(int count, char **word)
 {
     const double seconds = count > 1 ? atof(word[1]) : 0.3;
-    const struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     pthread_t thread[THREADS];
 
     locks = count > 2 ? (unsigned)atoi(word[2]) : 3;
@@ -176,7 +176,7 @@ int main(int count, char **word)
         pthread_rwlock_init(&guarded[i].lock, NULL);
     for (long i = 0; i < THREADS; i++)
         pthread_create(&thread[i], NULL, body, (void *)i);
-    nanosleep(&time, NULL);
+    await_cpu_seconds(seconds);
     atomic_store(&stop, true);
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);

@@ -17,7 +17,7 @@ passed=0 failed=0
 for engine in "${engines[@]}"; do
   for sampler in ${STRESS_SAMPLERS:-all random:0.03 adaptive}; do
     status=0
-    RAILBIRD_OPTIONS="engine=$engine:sampler=$sampler" timeout $((seconds + 120)) \
+    RAILBIRD_OPTIONS="engine=$engine:sampler=$sampler" timeout $((seconds + 600)) \
       "$folder/stress" "$seconds" "$threads" >"$folder/out" 2>"$folder/err" || status=$?
     if [ $status -eq 0 ] && tail -n 1 "$folder/out" | grep -qx done && ! grep -q WARNING "$folder/err"; then
       passed=$((passed + 1))

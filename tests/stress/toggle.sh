@@ -21,7 +21,7 @@ export STRESS_PLUGIN=$folder/plugin.so
 passed=0 failed=0
 for sampler in "${samplers[@]}"; do
   status=0
-  RAILBIRD_OPTIONS="sampler=$sampler:stats=json:$folder/stats" timeout $((seconds + 120)) \
+  RAILBIRD_OPTIONS="sampler=$sampler:stats=json:$folder/stats" timeout $((seconds + 600)) \
     "$folder/stress" "$seconds" "$threads" >"$folder/out" 2>"$folder/err" || status=$?
   flips=$(tail -n 1 "$folder/stats" 2>/dev/null | sed -n 's/.*"flips": *\([0-9]*\).*/\1/p')
   if [ $status -eq 0 ] && tail -n 1 "$folder/out" | grep -qx done && ! grep -q WARNING "$folder/err" &&
