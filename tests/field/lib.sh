@@ -4,14 +4,17 @@
 #
 #   program=NAME                 the source package
 #   known='FUNCTION|FUNCTION'    functions whose own accesses were read in the source and are races of the program's; a
-#                                regular expression; empty: none
+#                                regular expression; empty: none. The file judged/PROGRAM says it of pairs instead: on each
+#                                line two regular expressions of functions (in either order) and the reason, between tabs;
+#                                &NAME as the first of them is the global variable that is raced for
 #   input=MEGABYTES              if wanted: that much text, as the file `in` of the load
 #   plant='FILE|PATTERN'         where FIELD_PLANT puts a race: before PATTERN's first match, in code that several threads run
 #   build                        in a copy of the source, with $CC and $CXX (one word each for CMake: $CC1, $CXX1)
 #   load                         in an empty folder, $tree is what was built; stdout and status must be the same both times
 #
 # and ends with `field`. What must hold: both builds and loads succeed, print the same, and every report has an access in a
-# known function. Any other report fails: it is a false report, or a race nobody has looked at.
+# known function, or a pair that was judged. Any other report fails: it is a false report, or a race nobody has looked at.
+# A load says by `measured COMMAND...` which of its processes are the program: their CPU time alone is compared then.
 # Status 77: the source or a package it needs cannot be had here.
 #
 #   RAILBIRD        the program (default: build/bin/railbird of this tree)
@@ -19,6 +22,8 @@
 #   FIELD_OPTIONS   more of RAILBIRD_OPTIONS, as sampler=adaptive (default: sampler=all, every access)
 #   FIELD_TSAN=1    also built and run with the compiler's own ThreadSanitizer; its distinct reports
 #                   are counted, and compared with ours (pairs.py, out/PROGRAM/pairs); nothing fails by them
+#   FIELD_ROUNDS=N  N rounds, in each of which these take turns: plain, Railbird with its default sampler, with every access,
+#                   and TSan; reports of all rounds are judged, output is compared, CPU times are medians
 #   FIELD_RESULTS   a file: a line of tab-separated values is added to it (run.sh makes the table)
 #   FIELD_STATS     a file: the runtime's counters are added to it, an object a process (counters.sh makes the table)
 #   FIELD_REUSE=1   the plain build is not run again if it was before
@@ -64,11 +69,11 @@ needs() {
   [ ${#wanted[@]} = 0 ] || skip "needs the packages ${wanted[*]}"
 }
 
-# apt-get with this machine's archives as archives of sources, which few machines have among their own; kept in our folder.
-# sources RELEASE WORD...: RELEASE is `own`, or the one that is asked instead, as `testing`
+# apt-get or apt-cache with this machine's archives as archives of sources, which few machines have among their own; kept in
+# our folder. sources RELEASE get|cache WORD...: RELEASE is `own`, or the one that is asked instead, as `testing`
 sources() {
-  local release=$1 apt=$cache/apt entry instead=''
-  shift
+  local release=$1 tool=apt-$2 apt=$cache/apt entry instead=''
+  shift 2
   if [ "$release" != own ]; then
     apt=$cache/apt-$release
     instead="s/^Suites:.*/Suites: $release/; s/^(deb-src +(\\[[^]]*\\] +)?[^ ]+ +)[^ ]+/\\1$release/"
@@ -83,16 +88,23 @@ sources() {
     [ ! -e "$apt/sources/sources.list" ] || mv "$apt/sources/sources.list" "$apt/sources/main.list"
     apt-get "${with[@]}" -qq update && touch "$apt/.done"
   fi
-  apt-get "${with[@]}" "$@"
+  "$tool" "${with[@]}" "$@"
 }
 
-# download: the source of this machine's release; if its archive has only what says that there is one, of those that follow.
+# download: the source of this machine's release, the newest version that can be had; if its archive has only what says that
+# there is one, of those releases that follow.
 download() {
-  local release
+  local release version versions
   for release in own stable testing; do
-    rm -f "$program"_*
-    sources "$release" source --download-only -q "$program" && return
-    sources "$release" source --download-only --tar-only -q "$program" && return
+    mapfile -t versions < <(sources "$release" cache showsrc --only-source "$program" | sed -n 's/^Version: //p' | sort -rVu)
+    for version in "${versions[@]}"; do
+      rm -f "$program"_*
+      sources "$release" get source --download-only -q "$program=$version" && return
+    done
+    for version in "${versions[@]}"; do
+      rm -f "$program"_*
+      sources "$release" get source --download-only --tar-only -q "$program=$version" && return
+    done
   done
 }
 
@@ -127,6 +139,9 @@ refresh() {
   done
 }
 
+# tree_of WAY: what is built for a way of running: `default` and `railbird` differ in options alone
+tree_of() { echo "$cache/build/$program-${1/#default/railbird}"; }
+
 # compile VARIANT
 compile() {
   variant=$1
@@ -160,20 +175,37 @@ compile() {
   touch "$tree/.done"
 }
 
-# once VARIANT: runs the load, in a process of its own; says the seconds of CPU time, programs and clients together
+# once WAY: runs the load, in a process of its own; says the seconds of CPU time, of the program where the load says which
+# processes are it, else of programs and clients together
 once() {
-  variant=$1 tree=$cache/build/$program-$1
-  local status=0 start=$SECONDS
+  variant=$1 tree=$(tree_of "$1")
+  local status=0 start=$SECONDS options=${FIELD_OPTIONS:-sampler=all}
+  [ "$variant" != default ] || options=sampler=adaptive
   rm -rf "${out:?}/$variant"
   mkdir -p "$out/$variant/work"
-  export RAILBIRD_OPTIONS="exitcode=0 report=json:$out/$variant/reports stats=json:$out/$variant/stats ${FIELD_OPTIONS:-sampler=all}"
+  export RAILBIRD_OPTIONS="exitcode=0 report=json:$out/$variant/reports stats=json:$out/$variant/stats $options"
   export TSAN_OPTIONS="exitcode=0 log_path=$out/$variant/tsan"
   [ -z "$input" ] || ln -s "$(text "$input")" "$out/$variant/work/in"
   (cd "$out/$variant/work" && FIELD_LOAD=$variant exec python3 "$here/spent.py" ../spent bash "$script" >../stdout 2>../stderr) ||
     status=$?
   echo "$status" >"$out/$variant/status"
   echo "$((SECONDS - start))" >"$out/$variant/elapsed"
-  cat "$out/$variant/spent"
+  if [ -e "$out/$variant/own" ]; then
+    awk '{ sum += $1 } END { printf "%.2f\n", sum }' "$out/$variant/own"
+  else
+    cat "$out/$variant/spent"
+  fi
+}
+
+# measured COMMAND...: part of a load: COMMAND is the program; its CPU time is told apart from that of clients. Signals go to
+# COMMAND, not to this: its process number is in the file that the program itself writes, or it is asked to end.
+measured() {
+  local status=0 file
+  file=$(mktemp ../own.XXXXXX)
+  python3 "$here/spent.py" "$file" "$@" || status=$?
+  cat "$file" >>../own
+  rm -f "$file"
+  return $status
 }
 
 # listening PORT: waits until somebody does
@@ -215,10 +247,26 @@ text() {
 
 # Sums of the counters, and the reports: how many, which, and those without a known place.
 summarize() {
-  python3 - "$1" "$known" <<'PYTHON'
+  python3 - "$1" "$known" "$here/judged/$program" <<'PYTHON'
 import json, os, re, sys
 
-folder, known = sys.argv[1:]
+folder, known, judged = sys.argv[1:]
+causes = []
+if os.path.exists(judged):
+    for line in open(judged):
+        if line.strip() and not line.startswith("#"):
+            first, second, reason = line.rstrip("\n").split("\t")
+            assert reason.strip(), line
+            causes.append((first, second))
+
+def is_judged(names, variable):
+    match = re.fullmatch
+    for x, y in causes:
+        for a, b in (names, names[::-1]):
+            if match(y, b) and (match(x[1:], variable) if x[0] == "&" else match(x, a)):
+                return True
+    return False
+
 def lines(name):
     path = os.path.join(folder, name)
     return [json.loads(line) for line in open(path)] if os.path.exists(path) else []
@@ -248,7 +296,7 @@ with open(os.path.join(folder, "places"), "w") as out:
         where = report.get("location") or {}
         print(key, where.get("name") or where.get("kind", "?"), " | ".join(places), sep="\t", file=out)
         names = [top(a).get("function", "?") for a in report["accesses"]]
-        if not known or not any(re.fullmatch(known, n) for n in names):
+        if not (known and any(re.fullmatch(known, n) for n in names)) and not is_judged(names, where.get("name") or ""):
             new.append("%s  %s" % (key, " | ".join(places)))
 print(total("accesses"), count, len(reports), total("lost_edges"))
 print("\n".join(new))
@@ -267,21 +315,71 @@ planted() {
   exit "$failed"
 }
 
+# same WAY: the load ended well, and printed what the plain build prints
+same() {
+  [ "$(cat "$out/$1/status")" = 0 ] || fail "the load ends with $(cat "$out/$1/status") ($1): $out/$1/stderr"
+  cmp -s "$out/plain/stdout" "$out/$1/stdout" || fail "prints something else: $out/{plain,$1}/stdout"
+}
+
+# judge WAY: reads the reports of the last run; sets accesses, count, ids and lost, and fails for those that nobody has judged
+judge() {
+  local summary new
+  summary=$(summarize "$out/$1")
+  read -r accesses count ids lost <<<"$(head -1 <<<"$summary")"
+  new=$(tail -n +2 <<<"$summary")
+  [ "$accesses" -gt 0 ] || fail "no access was seen ($1)"
+  [ -z "$new" ] || fail "reports of places nobody has judged ($1):"$'\n'"$new"
+}
+
+median() { sort -n | awk '{ x[NR] = $1 } END { printf "%.2f\n", (x[int((NR + 1) / 2)] + x[int(NR / 2) + 1]) / 2 }'; }
+
+# rounds N: see FIELD_ROUNDS
+rounds() {
+  local ways=(plain default railbird) way n line
+  compile tsan && ways+=(tsan)
+  rm -f "$out".times.* "$out".reports.*
+  for ((n = 1; n <= $1; n++)); do
+    for way in "${ways[@]}"; do
+      once "$way" >>"$out.times.$way"
+      case $way in
+      plain) grep -q . "$out/plain/stdout" || fail "the load prints nothing, so nothing was compared" ;;
+      tsan)
+        python3 "$here/pairs.py" "$out" >"$out/pairs"
+        head -1 "$out/pairs" | awk '{ print $1 + $3 + $4 }' >>"$out.reports.tsan"
+        ;;
+      *)
+        same "$way"
+        judge "$way"
+        echo "$ids" >>"$out.reports.$way"
+        ;;
+      esac
+    done
+  done
+  line="$program $version: $name: CPU s, median of $1: plain $(median <"$out.times.plain")"
+  for way in "${ways[@]:1}"; do
+    line+=", ${way/#railbird/every access} $(median <"$out.times.$way") ($(tr '\n' ' ' <"$out.reports.$way" | sed 's/ $//') distinct)"
+  done
+  echo "$line: $([ "$failed" = 0 ] && echo ok || echo FAILED)"
+  exit "$failed"
+}
+
 field() {
   if [ -n "${FIELD_LOAD:-}" ]; then
     local status=0
-    tree=$cache/build/$program-$FIELD_LOAD
+    tree=$(tree_of "$FIELD_LOAD")
     load || status=$?
     exit "$status"
   fi
-  local plain_time railbird_time tsan_time=- tsan_reports=- name=$load_name summary accesses count ids lost new
+  local plain_time railbird_time tsan_time=- tsan_reports=- name=$load_name accesses count ids lost
   failed=0
   [ -e "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" ] || skip "there is no lib/librailbird_rt.a next to $(dirname "$RAILBIRD")"
   fetch
   version=$(cat "$source_folder/.done")
   out=$cache/out/$program
+  mkdir -p "$out"
   [ "${FIELD_PLANT:-0}" != 1 ] || planted
   compile plain && compile railbird || exit 1
+  [ "${FIELD_ROUNDS:-0}" = 0 ] || rounds "$FIELD_ROUNDS"
   if [ "${FIELD_REUSE:-0}" != 1 ] || [ ! -e "$out/plain-time" ]; then
     once plain >"$out.time" && mv "$out.time" "$out/plain-time"
   fi
@@ -292,16 +390,10 @@ field() {
     python3 "$here/pairs.py" "$out" >"$out/pairs"
     tsan_reports=$(head -1 "$out/pairs" | awk '{print $1 + $3 + $4}')
   fi
-  for v in plain railbird; do
-    [ "$(cat "$out/$v/status")" = 0 ] || fail "the load ends with $(cat "$out/$v/status") ($v): $out/$v/stderr"
-  done
-  cmp -s "$out/plain/stdout" "$out/railbird/stdout" || fail "prints something else: $out/{plain,railbird}/stdout"
+  same plain
+  same railbird
   grep -q . "$out/plain/stdout" || fail "the load prints nothing, so nothing was compared"
-  summary=$(summarize "$out/railbird")
-  read -r accesses count ids lost <<<"$(head -1 <<<"$summary")"
-  new=$(tail -n +2 <<<"$summary")
-  [ "$accesses" -gt 0 ] || fail "no access was seen"
-  [ -z "$new" ] || fail "reports of places nobody has judged:"$'\n'"$new"
+  judge railbird
   row=("$program" "$version" "$name" "$plain_time" "$railbird_time" "$accesses" "$count" "$ids" "$tsan_time" "$tsan_reports")
   [ -z "${FIELD_STATS:-}" ] || cat "$out/railbird/stats" >>"$FIELD_STATS"
   [ -z "${FIELD_RESULTS:-}" ] || (IFS=$'\t' && echo "${row[*]}" >>"$FIELD_RESULTS")

@@ -30,7 +30,7 @@ def main():
                         os.kill(int(child), signal.SIGKILL)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(sys.argv[1], "w", encoding="ascii") as file:
-        print("%.1f" % (used.ru_utime + used.ru_stime), file=file)
+        print("%.2f" % (used.ru_utime + used.ru_stime), file=file)
     sys.exit(status if status >= 0 else 128 - status)
 
 
