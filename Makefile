@@ -3,8 +3,9 @@
 #   make            builds into build/          make bench      the tables of docs/performance.md (an hour)
 #   make demo       a first look                make install    PREFIX=/usr/local
 #   make test       all tests, a few minutes    make test-long  fuzzing and the long tier
-# The plugin for gcc (docs/bodies.md) needs the headers of the gcc that is there.
-PACKAGES = build-essential cmake pkg-config python3 clang lld libomp-dev libjansson-dev libdw-dev libiberty-dev libzydis-dev libz3-dev libcmocka-dev musl-tools
+# The plugin for gcc (docs/bodies.md) needs the headers of the gcc that is there; the tests need gfortran, musl, and with clang
+# its headers for programs that talk to a sanitizer.
+PACKAGES = build-essential cmake pkg-config python3 clang lld libomp-dev gfortran libjansson-dev libdw-dev libiberty-dev libzydis-dev libz3-dev libcmocka-dev musl-tools
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 BUILD ?= build
@@ -18,7 +19,7 @@ all: build
 # Asks nothing as root, uses sudo otherwise, and does nothing when all is there.
 deps:
 	@$(call need,$(PACKAGES))
-	@$(call need,gcc-$$(gcc -dumpversion | cut -d. -f1)-plugin-dev)
+	@$(call need,gcc-$$(gcc -dumpversion | cut -d. -f1)-plugin-dev libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev)
 
 need = missing=; for p in $(1); do \
   dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok' || missing="$$missing $$p"; \
@@ -50,10 +51,10 @@ test: build
 	@RB_TEST_TRACES=1000 ctest --test-dir build-asan --output-on-failure -j $(JOBS) -E '$(ONCE)'
 
 # Fuzzes each reader for FUZZ_SECONDS, the property tests over many more traces, every program pair 20 times with three
-# compilers, two minutes of stress under each engine and sampler. Hours, most of it the last two.
+# compilers, two minutes of stress under each engine and sampler, an hour of attacks, and demo and test three times on a new
+# machine, the last time with four busy loops beside. Many hours.
 FUZZ_SECONDS ?= 60
 test-long: test
-	@$(call need,libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev)
 	@cmake -S . -B build-fuzz -DCMAKE_C_COMPILER=clang -DRB_FUZZ=ON -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	@$(call compile,build-fuzz)
 	@for reader in rbt std; do \
@@ -68,6 +69,9 @@ test-long: test
 	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/toggle.sh 600 64
 	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/run.sh 120 64
 	@RAILBIRD=$(BUILD)/bin/railbird tests/hwbp/stress_watch.sh 200 64
+	@RAILBIRD=$(realpath $(BUILD))/bin/railbird tests/attack/run.sh --minutes 60
+	@$(call need,debootstrap)
+	@tests/fresh.sh -n 3 -B 4
 	@for t in memory threads mmap; do RAILBIRD=$(realpath $(BUILD))/bin/railbird tests/limits/$$t.sh long || exit 1; done
 
 bench: build
