@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "lab/html.h"
@@ -34,7 +35,7 @@ static const char help_text[] =
     "repeated\n"
     "  --debug-path DIR      looks for separate debug files there too (DIR/.build-id/xx/yyyy.debug)\n"
     "  --json                one JSON object on standard output: counts, and the races as a list\n"
-    "  --verbose             text: long names of functions in full\n";
+    "  --verbose             text: build-ids, long names of functions in full, every race of a cause\n";
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SARIF, FORMAT_HTML };
 static const char *const format_names[] = {"text", "json", "sarif", "html"};
@@ -48,6 +49,8 @@ struct options {
     char *debug_path; // absolute, for free()
     const char *live_text, *live_json;
     enum format format;
+    uint64_t max_reports;
+    int ring; // the program's number; 0: records come on standard input
     bool json, live, verbose;
 };
 
@@ -60,7 +63,9 @@ enum {
     OPT_VERBOSE,
     OPT_LIVE,
     OPT_TEXT,
-    OPT_JSON_FILE
+    OPT_JSON_FILE,
+    OPT_RING,
+    OPT_MAX_REPORTS
 };
 
 static const struct option long_options[] = {
@@ -73,6 +78,8 @@ static const struct option long_options[] = {
     {"live", no_argument, NULL, OPT_LIVE},
     {"text", required_argument, NULL, OPT_TEXT},
     {"json-file", required_argument, NULL, OPT_JSON_FILE},
+    {"ring", required_argument, NULL, OPT_RING},
+    {"max-reports", required_argument, NULL, OPT_MAX_REPORTS},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -82,8 +89,8 @@ static const struct option long_options[] = {
 static int check_live(const struct options *o)
 {
     if (o->out || o->baseline || o->json || o->format_name || o->debug_path || o->file_count)
-        return cli_usage("report", "--live reads standard input; with it only --text, --json-file and "
-                                   "--suppressions");
+        return cli_usage("report", "--live reads standard input; with it only --text, --json-file, "
+                                   "--suppressions and --verbose");
     return -1;
 }
 
@@ -91,7 +98,7 @@ static int check(struct options *o)
 {
     if (o->live)
         return check_live(o);
-    if (o->live_text || o->live_json)
+    if (o->live_text || o->live_json || o->ring || o->max_reports)
         return cli_usage("report", "--text and --json-file are for --live; expected --format and -o");
     if (!o->file_count)
         return cli_usage("report", "which report?");
@@ -159,6 +166,12 @@ static int parse(int argc, char **argv, struct options *o)
             break;
         case OPT_JSON_FILE:
             o->live_json = optarg;
+            break;
+        case OPT_RING:
+            o->ring = atoi(optarg);
+            break;
+        case OPT_MAX_REPORTS:
+            o->max_reports = strtoull(optarg, NULL, 10);
             break;
         case 'h':
             fputs(help_text, stdout);
@@ -304,7 +317,7 @@ static void fill(FILE *out, void *context)
 
     switch (w->options->format) {
     case FORMAT_TEXT:
-        rb_report_text(out, &report);
+        page->status = rb_report_text(out, &report, page->e);
         break;
     case FORMAT_JSON:
         page->status = rb_report_json(out, &report, page->e);
@@ -313,7 +326,7 @@ static void fill(FILE *out, void *context)
         page->status = rb_report_sarif(out, &report, page->e);
         break;
     case FORMAT_HTML:
-        rb_report_html(out, &report);
+        page->status = rb_report_html(out, &report, page->e);
         break;
     }
 }
@@ -366,19 +379,30 @@ static bool has_race(const struct work *w)
 
 // ------------------------------------------------------------------------------------------------------ live
 
-enum { LIVE_ALL_SUPPRESSED = 3 };
+// What the caller has to know: suppressed is not the same as not read.
+enum { LIVE_ALL_SUPPRESSED = 3, LIVE_NOTHING_READ = 4 };
 
 static int live(const struct options *o)
 {
     const struct rb_live_options options = {
+        .name = "report",
         .text = o->live_text || o->live_json ? o->live_text : "-",
         .json_file = o->live_json,
         .suppressions = o->suppressions,
         .suppression_count = o->suppression_count,
+        .verbose = o->verbose,
+        .max_reports = o->max_reports,
     };
     struct rb_live_result result;
 
-    rb_live_run(stdin, &options, "report", &result);
+    if (o->ring) {
+        if (!rb_live_run_ring(o->ring, &options, &result))
+            return cli_usage("report", "--ring is for the runtime, which hands over a ring of records");
+        _exit(RB_EXIT_OK); // at once: the program may wait for it
+    }
+    rb_live_run(stdin, &options, &result);
+    if (!result.reported && !result.suppressed)
+        return LIVE_NOTHING_READ;
     if (result.failed)
         return RB_EXIT_INTERNAL;
     return result.reported ? RB_EXIT_OK : LIVE_ALL_SUPPRESSED;

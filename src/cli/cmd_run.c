@@ -219,9 +219,12 @@ int cmd_run(int argc, char **argv)
     struct rb_options given;
     int c, status;
 
+    struct rb_error wrong = {0};
+    const struct rb_options_host host = {&wrong, say, expected};
+
     rb_options_init(&given);
-    if (environment) // the program says what is wrong with it
-        rb_options_parse(&given, environment, "RAILBIRD_OPTIONS", NULL);
+    if (environment)
+        rb_options_parse(&given, environment, "RAILBIRD_OPTIONS", &host);
     while ((c = getopt_long(argc, argv, "+:ho:", long_options, NULL)) != -1) {
         switch (c) {
         case 'o':
@@ -248,6 +251,8 @@ int cmd_run(int argc, char **argv)
         return run_self_test(stdout) ? RB_EXIT_OK : RB_EXIT_INTERNAL;
     if (optind == argc)
         return cli_usage("run", "which program?");
+    if (wrong.fault != RB_FAULT_NONE) // a misspelt option is a weaker test that nobody notices
+        return cli_usage("run", "%s", wrong.text);
     const char *tsan = getenv("TSAN_OPTIONS");
     if (tsan)
         rb_options_parse_tsan(&given, tsan, NULL);

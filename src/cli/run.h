@@ -20,6 +20,10 @@ bool run_preload(const char *command);
 // nothing was sampled. `given` are the options as far as the command line and the environment say.
 int run_watched(char **words, const struct rb_options *given, const struct program *p, bool json);
 
+// Waits until no reporter of this program is at work, nor one that appends to this file (NULL: none).
+// Bounded.
+void run_await_reporters(pid_t program, const char *json);
+
 // A known race found and a known order left alone, RUNS times each; lines on `out` unless NULL. True if so.
 #define RUN_SELF_TESTS 5
 bool run_self_test(FILE *out);

@@ -236,6 +236,10 @@ int run_watched(char **words, const struct rb_options *given, const struct progr
         if (problem) {
             rb_bad_input(&e, "cannot run '%s': %s", words[0], strerror(problem));
         } else {
+            char *path = json ? realpath(races.path, NULL) : NULL;
+            if (json || WIFSIGNALED(l.status))
+                run_await_reporters(l.pid, path);
+            free(path);
             json_t *all = read_stats(&stats);
             if (p->kind == PROGRAM_OURS || p->kind == PROGRAM_SHARED)
                 say_if_nothing(all, words[0]);

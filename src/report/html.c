@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/groups.h"
 #include "report/report.h"
 #include "report/source.h"
 #include "report/words.h"
 
-#define AROUND 3u // lines of source before and after
+#define AROUND     3u                // lines of source before and after
+#define FULL_BYTES ((size_t)4 << 20) // with stacks and source; beyond, a race is a line and what follows it
+#define MOST_NAMED 100u              // of the other races of a cause
 
 static const char style[] =
     ":root{color-scheme:light dark;--bg:#fdfdfb;--ink:#1c1f22;--muted:#5a6168;--line:#d8dbde;--soft:#f1f2ef;"
@@ -120,6 +123,9 @@ struct page {
     FILE *out;
     const struct rb_report *report;
     struct rb_sources sources;
+    json_t *shown; // "file:line" of the source that is in the page already
+    size_t bytes;  // of the races so far
+    size_t brief;  // races without stacks
 };
 
 static void frame_words(FILE *out, size_t number, const json_t *frame)
@@ -149,6 +155,17 @@ static void frame_words(FILE *out, size_t number, const json_t *frame)
     free(place);
 }
 
+// Returns true if this source is to be written: once, but where a race happens always.
+static bool is_wanted(struct page *p, const char *file, size_t line, bool open)
+{
+    char key[4200];
+
+    snprintf(key, sizeof(key), "%.4100s:%zu", file, line);
+    const bool known = json_object_get(p->shown, key) != NULL;
+    json_object_set_new(p->shown, key, json_true());
+    return open || !known;
+}
+
 // False if the source is not to be had.
 static bool source_of(struct page *p, const json_t *frame, bool open, size_t number)
 {
@@ -158,7 +175,7 @@ static bool source_of(struct page *p, const json_t *frame, bool open, size_t num
     const size_t count =
         file && line ? rb_source_lines(&p->sources, file, first, line + AROUND - first + 1, lines) : 0;
 
-    if (!count || first + count <= line)
+    if (!count || first + count <= line || !is_wanted(p, file, line, open))
         return false;
     fprintf(p->out, "<li><details%s><summary>", open ? " open" : "");
     frame_words(p->out, number, frame);
@@ -176,6 +193,13 @@ static void stack(struct page *p, const json_t *frames, bool open_first)
 {
     const json_t *frame;
     size_t i;
+
+    if (p->bytes > FULL_BYTES) {
+        fputs("<ol><li class=\"plain\">", p->out);
+        frame_words(p->out, 0, json_array_get(frames, 0));
+        fputs("</li></ol>\n", p->out);
+        return;
+    }
 
     fputs("<ol>\n", p->out);
     json_array_foreach(frames, i, frame)
@@ -204,7 +228,9 @@ static void section(struct page *p, char *title, const json_t *frames, bool open
     fputs("</section>\n", p->out);
 }
 
-static void details(struct page *p, const struct rb_race *race)
+static void others(struct page *p, const struct rb_group *g);
+
+static void details(struct page *p, const struct rb_race *race, const struct rb_group *g)
 {
     const json_t *record = race->record, *accesses = json_object_get(record, "accesses"),
                  *location = json_object_get(record, "location"), *thread;
@@ -223,7 +249,9 @@ static void details(struct page *p, const struct rb_race *race)
         if (rb_member_int(thread, "id"))
             section(p, rb_words_creation(record, thread), json_object_get(thread, "stack"), false);
     }
-    fputs("</div>\n<p class=\"muted\">id <code>", p->out);
+    fputs("</div>\n", p->out);
+    others(p, g);
+    fputs("<p class=\"muted\">id <code>", p->out);
     text(p->out, race->id);
     fprintf(p->out, "</code>, evidence: %s", rb_words_evidence(record));
     if (sampler) {
@@ -273,8 +301,26 @@ static void what_cell(FILE *out, const json_t *record)
     fputs("</span>", out);
 }
 
-static void one_race(struct page *p, const struct rb_race *race)
+// The other races of the cause.
+static void others(struct page *p, const struct rb_group *g)
 {
+    if (!g->count)
+        return;
+    fprintf(p->out, "<section><h2>And %zu more place%s of the same data and functions</h2>\n<ol>\n", g->count,
+            g->count == 1 ? "" : "s");
+    for (size_t i = 0; i < g->count && i < MOST_NAMED; i++) {
+        fputs("<li class=\"plain\">", p->out);
+        said(p->out, rb_words_pair(g->others[i]->record));
+        fprintf(p->out, " <code>%s</code></li>\n", g->others[i]->id);
+    }
+    if (g->count > MOST_NAMED)
+        fprintf(p->out, "<li class=\"plain\">and %zu more</li>\n", g->count - MOST_NAMED);
+    fputs("</ol></section>\n", p->out);
+}
+
+static void one_race(struct page *p, const struct rb_group *g)
+{
+    const struct rb_race *race = g->shown;
     FILE *out = p->out;
 
     fprintf(out, "<details class=\"race\" id=\"%s\"%s><summary class=\"row\">", race->id,
@@ -283,10 +329,32 @@ static void one_race(struct page *p, const struct rb_race *race)
     top_cell(out, race->record, 1);
     what_cell(out, race->record);
     fprintf(out, "<span>%s%s</span><span class=\"count\">%" JSON_INTEGER_FORMAT "</span></summary>\n",
-            rb_words_evidence(race->record), race->is_new ? " <span class=\"new\">new</span>" : "",
-            race->count);
-    details(p, race);
+            rb_words_evidence(race->record), race->is_new ? " <span class=\"new\">new</span>" : "", g->seen);
+    details(p, race, g);
     fputs("</details>\n", out);
+}
+
+// A page that is too large helps nobody, so the bytes are counted.
+static int put_group(struct page *p, const struct rb_group *g, struct rb_error *e)
+{
+    FILE *page = p->out;
+    char *written = NULL;
+    size_t size = 0;
+
+    p->out = open_memstream(&written, &size);
+    if (p->out)
+        one_race(p, g);
+    if (!p->out || fclose(p->out) || !written) {
+        p->out = page;
+        free(written);
+        return rb_internal(e, "out of memory for HTML");
+    }
+    p->out = page;
+    p->brief += p->bytes > FULL_BYTES;
+    p->bytes += size;
+    fwrite(written, 1, size, page);
+    free(written);
+    return 0;
 }
 
 // --------------------------------------------------------------------------------------------------------
@@ -304,7 +372,7 @@ static void head(FILE *out, const struct rb_report *report)
             report->version, style);
 }
 
-static void summary(FILE *out, const struct rb_report *report)
+static void summary(FILE *out, const struct rb_report *report, const struct rb_groups *groups)
 {
     const struct rb_races *races = report->races;
     size_t new = 0;
@@ -313,6 +381,8 @@ static void summary(FILE *out, const struct rb_report *report)
         new += races->race[i].is_new;
     fprintf(out, "<header>\n<h1>%zu data race%s</h1>\n<p>Seen in %" PRIu64 " record%s", races->count,
             races->count == 1 ? "" : "s", races->records, races->records == 1 ? "" : "s");
+    if (groups->count < races->count)
+        fprintf(out, "; %zu cause%s", groups->count, groups->count == 1 ? "" : "s");
     if (report->has_baseline)
         fprintf(out, "; %zu not in the baseline", new);
     if (races->suppressed)
@@ -326,19 +396,33 @@ static void summary(FILE *out, const struct rb_report *report)
     fputs("<span id=\"left\" class=\"muted\" role=\"status\"></span></form>\n", out);
 }
 
-void rb_report_html(FILE *out, const struct rb_report *report)
+int rb_report_html(FILE *out, const struct rb_report *report, struct rb_error *e)
 {
-    struct page p = {.out = out, .report = report};
+    struct page p = {.out = out, .report = report, .shown = json_object()};
+    struct rb_groups groups;
+    int status = rb_groups_make(&groups, report->races, false, e);
 
+    if (status < 0) {
+        json_decref(p.shown);
+        return status;
+    }
     head(out, report);
-    summary(out, report);
+    summary(out, report, &groups);
     fputs("<main>\n", out);
-    if (report->races->count)
+    if (groups.count)
         fputs("<div class=\"row head\"><span>access</span><span>earlier access</span><span>to</span>"
               "<span>evidence</span><span class=\"count\">seen</span></div>\n",
               out);
-    for (size_t i = 0; i < report->races->count; i++)
-        one_race(&p, &report->races->race[i]);
+    for (size_t i = 0; status == 0 && i < groups.count; i++)
+        status = put_group(&p, &groups.group[i], e);
+    if (p.brief)
+        fprintf(
+            out,
+            "<p class=\"muted\">The stacks of the last %zu are left out but for their first frames.</p>\n",
+            p.brief);
     fprintf(out, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", script);
     rb_sources_free(&p.sources);
+    rb_groups_free(&groups);
+    json_decref(p.shown);
+    return status;
 }

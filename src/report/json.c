@@ -19,6 +19,8 @@ static json_t *with_id(const struct rb_race *race)
 
     if (object && *race->source_id)
         json_object_set_new(object, "source_id", json_string(race->source_id));
+    if (object)
+        json_object_set_new(object, "cause", json_string(race->cause));
     return object;
 }
 

@@ -1,110 +1,146 @@
 #include "report/live.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/append.h"
 #include "report/report.h"
 #include "report/suppress.h"
 #include "report/symbolize.h"
 
-struct live {
+struct rb_live {
     const struct rb_live_options *options;
-    const char *name;
     struct rb_live_result *result;
     struct rb_symbolizer *symbolizer;
     struct rb_suppressions suppressions;
-    json_t *seen; // suppressions taken in: what -> true, so that each is read once
-    int text, json;
+    json_t *seen;    // suppressions taken in: what -> true, so that each is read once
+    int text, json;  // -1: not opened yet, -2: it cannot be
+    bool complained; // of writing JSON, since it last went well
 };
 
-static void say(const struct live *l, const struct rb_error *e)
+static void say(const struct rb_live *l, const struct rb_error *e)
 {
-    fprintf(stderr, "railbird %s: %s\n", l->name, e->text);
+    fprintf(stderr, "railbird %s: %s\n", l->options->name, e->text);
 }
 
-static void complain(struct live *l, const struct rb_error *e)
+static void complain(struct rb_live *l, const struct rb_error *e)
 {
     say(l, e);
     l->result->failed = true;
 }
 
+static void complain_of_file(struct rb_live *l, const char *path, int status)
+{
+    struct rb_error e = {0};
+
+    errno = -status;
+    rb_bad_input(&e, "%s: cannot write: %m", path);
+    complain(l, &e);
+}
+
 // Opened late and once: a run without races leaves no file behind.
-static int open_output(struct live *l, const char *path)
+static int open_output(struct rb_live *l, const char *path)
 {
-    struct rb_error e = {0};
-    const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    const int fd = rb_append_open(path);
 
-    if (fd < 0) {
-        rb_bad_input(&e, "%s: cannot write: %m", path);
-        complain(l, &e);
-    }
-    return fd;
+    if (fd < 0)
+        complain_of_file(l, path, fd);
+    return fd < 0 ? -2 : fd;
 }
 
-// In one piece if the system takes it in one.
-static void write_out(struct live *l, int fd, const char *path, const char *text, size_t length)
+// Returns false if the text is not in the file.
+static bool write_json(struct rb_live *l, const char *line, size_t length)
 {
-    struct rb_error e = {0};
+    const char *path = l->options->json_file;
+    int status;
 
-    while (length) {
-        const ssize_t n = write(fd, text, length);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            rb_bad_input(&e, "%s: cannot write: %m", path);
-            complain(l, &e);
-            return;
-        }
-        text += n;
-        length -= (size_t)n;
-    }
+    if (l->json == -1)
+        l->json = open_output(l, path);
+    if (l->json < 0)
+        return false;
+    status = rb_append(l->json, path, line, length);
+    if (status < 0 && !l->complained)
+        complain_of_file(l, path, status);
+    l->complained = status < 0;
+    return status == 0;
 }
 
-static void put_text(struct live *l, const struct rb_race *race)
+volatile sig_atomic_t rb_live_is_writing;
+
+static int write_text(int fd, const char *text, size_t length)
+{
+    rb_live_is_writing = 1;
+    const int status = rb_append(fd, NULL, text, length);
+    rb_live_is_writing = 0;
+    return status;
+}
+
+// People see the report on standard error when the file for it cannot be had.
+void rb_live_say(struct rb_live *l, const char *text, size_t length)
 {
     const char *path = l->options->text;
-    const bool to_stderr = path && !strcmp(path, "-");
+    int status = 0;
+
+    if (path && strcmp(path, "-") != 0 && l->text == -1)
+        l->text = open_output(l, path);
+    if (l->text >= 0)
+        status = write_text(l->text, text, length);
+    if (l->text >= 0 && status == 0)
+        return;
+    if (status < 0)
+        complain_of_file(l, path, status);
+    status = write_text(STDERR_FILENO, text, length);
+    if (status < 0)
+        complain_of_file(l, "standard error", status);
+}
+
+void rb_live_keep(struct rb_live *l, const char *line, size_t length)
+{
+    if (l->options->json_file)
+        write_json(l, line, length);
+}
+
+static bool show_json(struct rb_live *l, const struct rb_race *race)
+{
+    size_t length = 0;
+    char *line = rb_report_single_json(race, &length);
+    const bool written = line && write_json(l, line, length);
+
+    free(line);
+    return written;
+}
+
+static void show_text(struct rb_live *l, const struct rb_race *race)
+{
     char *text = NULL;
     size_t length;
-    FILE *out;
+    FILE *out = open_memstream(&text, &length);
 
-    if (!path)
-        return;
-    if (l->text < 0)
-        l->text = to_stderr ? STDERR_FILENO : open_output(l, path);
-    if (l->text < 0)
-        l->text = STDERR_FILENO; // when the file cannot be had, people still see the report
-    out = open_memstream(&text, &length);
     if (!out)
         return;
-    rb_report_race_text(out, race, false, false);
+    rb_report_race_text(out, race, false, l->options->verbose);
     if (fclose(out) == 0)
-        write_out(l, l->text, l->text == STDERR_FILENO ? "standard error" : path, text, length);
+        rb_live_say(l, text, length);
     free(text);
 }
 
-static void put_json(struct live *l, const struct rb_race *race)
+void rb_live_show(struct rb_live *l, const struct rb_race *race, bool with_text)
 {
-    const char *path = l->options->json_file;
-    size_t length = 0;
-    char *line;
+    bool needs_text = l->options->text && with_text;
 
-    if (!path)
-        return;
-    if (l->json == -1 && (l->json = open_output(l, path)) < 0)
-        l->json = -2; // said once
-    line = l->json >= 0 ? rb_report_single_json(race, &length) : NULL;
-    if (line)
-        write_out(l, l->json, path, line, length);
-    free(line);
+    if (needs_text)
+        show_text(l, race);
+    if (l->options->json_file && !show_json(l, race) && !l->options->text && with_text)
+        show_text(l, race);
+    l->result->reported++;
 }
 
 // Like ThreadSanitizer, a relative name that is not found is tried beside the program.
-static int read_suppressions(struct live *l, const char *path, const char *program, struct rb_error *e)
+static int read_suppressions(struct rb_live *l, const char *path, const char *program, struct rb_error *e)
 {
     char *beside = NULL;
     int status;
@@ -118,7 +154,7 @@ static int read_suppressions(struct live *l, const char *path, const char *progr
 }
 
 // `value` is suppressions, or the name of a file of them.
-static void take_suppressions(struct live *l, const char *value, bool is_file, const char *program)
+static void take_suppressions(struct rb_live *l, const char *value, bool is_file, const char *program)
 {
     struct rb_error e = {0};
     char *key;
@@ -134,7 +170,7 @@ static void take_suppressions(struct live *l, const char *value, bool is_file, c
     free(key);
 }
 
-static void take_control(struct live *l, json_t *record)
+static void take_control(struct rb_live *l, json_t *record)
 {
     const json_t *control = json_object_get(record, "control");
     const char *program = rb_member_text(record, "program");
@@ -146,62 +182,83 @@ static void take_control(struct live *l, json_t *record)
     json_object_del(record, "control");
 }
 
-static void take_line(struct live *l, const char *line, size_t length)
+bool rb_live_read(struct rb_live *l, const char *line, size_t length, struct rb_race *race)
 {
     struct rb_error e = {0};
-    struct rb_race race;
     json_t *record;
+    bool shown = false;
 
     if (rb_race_parse(line, length, "standard input", &record, &e) < 0) {
         complain(l, &e);
-        return;
+        l->result->unread++;
+        return false;
     }
     take_control(l, record);
     if (rb_symbolize(l->symbolizer, record, &e) < 0)
         complain(l, &e); // without names is better than not at all
+    if (!json_object_get(record, "time"))
+        json_object_set_new(record, "time", json_real((double)time(NULL)));
     if (rb_suppressed(&l->suppressions, record)) {
         l->result->suppressed++;
-    } else if (rb_race_single(&race, record, &e) < 0) {
+    } else if (rb_race_single(race, record, &e) < 0) {
         complain(l, &e);
+        l->result->unread++;
     } else {
-        put_text(l, &race);
-        put_json(l, &race);
-        l->result->reported++;
-        rb_race_free(&race);
+        shown = true;
     }
     json_decref(record);
+    return shown;
 }
 
-void rb_live_run(FILE *in, const struct rb_live_options *o, const char *name, struct rb_live_result *result)
+struct rb_live *rb_live_open(const struct rb_live_options *o, struct rb_live_result *result)
 {
-    static const int not_for_us[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE};
-    struct live l = {.options = o, .name = name, .result = result, .text = -1, .json = -1};
-    struct rb_error e = {0};
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
+    static const int not_for_us[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
+    struct rb_live *l = calloc(1, sizeof(*l));
 
     *result = (struct rb_live_result){0};
     for (size_t i = 0; i < RB_LENGTH(not_for_us); i++)
         signal(not_for_us[i], SIG_IGN);
     unsetenv("DEBUGINFOD_URLS"); // a running program does not wait for the network
-    l.symbolizer = rb_symbolizer_new(NULL);
-    l.seen = json_object();
-    if (!l.symbolizer || !l.seen) {
-        rb_internal(&e, "out of memory");
-        complain(&l, &e);
-        goto done;
+    if (l) {
+        *l = (struct rb_live){.options = o, .result = result, .text = -1, .json = -1};
+        l->symbolizer = rb_symbolizer_new(NULL);
+        l->seen = json_object();
+        if (l->symbolizer && l->seen)
+            return l;
+        rb_live_close(l);
     }
-    while ((length = getline(&line, &room, in)) > 0)
-        if (strspn(line, " \t\r\n") < (size_t)length)
-            take_line(&l, line, (size_t)length);
-done:
+    fprintf(stderr, "railbird %s: out of memory\n", o->name);
+    result->failed = true;
+    return NULL;
+}
+
+void rb_live_close(struct rb_live *l)
+{
+    if (!l)
+        return;
+    if (l->text > STDERR_FILENO)
+        close(l->text);
+    if (l->json >= 0)
+        close(l->json);
+    rb_suppressions_free(&l->suppressions);
+    json_decref(l->seen);
+    rb_symbolizer_free(l->symbolizer);
+    free(l);
+}
+
+void rb_live_run(FILE *in, const struct rb_live_options *o, struct rb_live_result *result)
+{
+    struct rb_live *l = rb_live_open(o, result);
+    struct rb_race race;
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+
+    while (l && (length = getline(&line, &room, in)) > 0)
+        if (strspn(line, " \t\r\n") < (size_t)length && rb_live_read(l, line, (size_t)length, &race)) {
+            rb_live_show(l, &race, true);
+            rb_race_free(&race);
+        }
     free(line);
-    if (l.text > STDERR_FILENO)
-        close(l.text);
-    if (l.json >= 0)
-        close(l.json);
-    rb_suppressions_free(&l.suppressions);
-    json_decref(l.seen);
-    rb_symbolizer_free(l.symbolizer);
+    rb_live_close(l);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/cause.h"
+
 static const struct {
     const char *one, *many;
     json_type type;
@@ -68,6 +70,7 @@ int rb_race_single(struct rb_race *race, json_t *record, struct rb_error *e)
     }
     rb_race_id(record, race->id);
     rb_race_source_id(record, race->source_id);
+    rb_race_cause(record, race->cause);
     account(race, record);
     return 0;
 }

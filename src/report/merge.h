@@ -22,7 +22,7 @@ enum rb_race_set {
 
 struct rb_race {
     json_t *record; // the first one seen
-    char id[RB_ID_SIZE], source_id[RB_ID_SIZE];
+    char id[RB_ID_SIZE], source_id[RB_ID_SIZE], cause[RB_ID_SIZE]; // cause.h
     json_int_t count;
     double first_time, last_time; // NAN if no record said
     json_t *sets[RB_SET_COUNT];   // arrays

@@ -89,6 +89,7 @@ static const struct field record_fields[] = {
     {"pids", LIST, false, NULL},
     {"hosts", LIST, false, NULL},
     {"evidences", LIST, false, NULL},
+    {"cause", TEXT, false, NULL},
 };
 
 static const struct field access_fields[] = {
@@ -327,7 +328,7 @@ int rb_race_parse(const char *line, size_t length, const char *place, json_t **r
 // ---------------------------------------------------------------------------------------------------- names
 
 // FNV-1a, and a last mix so that near inputs are far apart in every digit.
-static uint64_t hash(const char *text)
+uint64_t rb_race_hash(const char *text)
 {
     uint64_t h = 0xcbf29ce484222325;
 
@@ -364,7 +365,7 @@ static char *build_of(const json_t *frame)
 
 // "BUILD+0x12". A frame outside of every module has only its address, which is as stable as the system makes
 // it.
-static char *instruction_of(const json_t *frame)
+char *rb_race_instruction(const json_t *frame)
 {
     const bool in_module = json_object_get(frame, "module") != NULL;
     char *build = build_of(frame), *text = NULL;
@@ -392,9 +393,10 @@ static char *place_of(const json_t *frame)
 
 void rb_race_id(const json_t *record, char id[RB_ID_SIZE])
 {
-    char *text = pair(instruction_of(rb_race_top(record, 0)), instruction_of(rb_race_top(record, 1)));
+    char *text =
+        pair(rb_race_instruction(rb_race_top(record, 0)), rb_race_instruction(rb_race_top(record, 1)));
 
-    snprintf(id, RB_ID_SIZE, "%016" PRIx64, hash(text ? text : ""));
+    snprintf(id, RB_ID_SIZE, "%016" PRIx64, rb_race_hash(text ? text : ""));
     free(text);
 }
 
@@ -404,7 +406,7 @@ bool rb_race_source_id(const json_t *record, char id[RB_ID_SIZE])
 
     *id = 0;
     if (text)
-        snprintf(id, RB_ID_SIZE, "%016" PRIx64, hash(text));
+        snprintf(id, RB_ID_SIZE, "%016" PRIx64, rb_race_hash(text));
     free(text);
     return *id;
 }

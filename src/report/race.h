@@ -26,6 +26,11 @@ bool rb_race_source_id(const json_t *record, char id[RB_ID_SIZE]);
 // Which builds of which modules the two top frames are in; empty when memory is out. For free().
 char *rb_race_builds(const json_t *record);
 
+// The hash that ids are made by, and the text that stands for a frame's instruction in them; for free(), NULL
+// when memory is out.
+uint64_t rb_race_hash(const char *text);
+char *rb_race_instruction(const json_t *frame);
+
 // Frame 0 of access 0 or 1, NULL if its stack is empty.
 const json_t *rb_race_top(const json_t *record, size_t access);
 // The entry of "threads" for that number, NULL if there is none.

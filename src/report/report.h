@@ -1,4 +1,5 @@
-// The four formats. All take races that are symbolized and merged, and only write. Tool side.
+// The four formats. All take races that are symbolized and merged, and only write. JSON has every race; the
+// others show one of a cause (groups.h) and name the rest. Tool side.
 #ifndef RB_REPORT_REPORT_H
 #define RB_REPORT_REPORT_H
 
@@ -10,12 +11,12 @@ struct rb_report {
     const struct rb_races *races;
     const char *version;
     bool has_baseline; // then every race says whether it is new
-    bool verbose;      // text: names of functions in full
+    bool verbose;      // text: build-ids, names of functions in full, every race of a cause
 };
 
 // Prints one race as ThreadSanitizer would; `is_new` is said only if there is a baseline.
 void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baseline, bool verbose);
-void rb_report_text(FILE *out, const struct rb_report *report);
+int rb_report_text(FILE *out, const struct rb_report *report, struct rb_error *e);
 
 // A race as one object: id, what merging found, then the record. NULL when memory is out.
 json_t *rb_report_race_json(const struct rb_race *race, bool has_baseline);
@@ -27,6 +28,6 @@ int rb_report_json(FILE *out, const struct rb_report *report, struct rb_error *e
 int rb_report_sarif(FILE *out, const struct rb_report *report, struct rb_error *e);
 
 // One page that needs nothing from elsewhere.
-void rb_report_html(FILE *out, const struct rb_report *report);
+int rb_report_html(FILE *out, const struct rb_report *report, struct rb_error *e);
 
 #endif

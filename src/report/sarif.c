@@ -11,15 +11,25 @@
 #include <unistd.h>
 
 #include "report/bounds.h"
+#include "report/groups.h"
 #include "report/report.h"
 #include "report/words.h"
 
 #define SCHEMA "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 #define ROOT   "SRCROOT"
+#define STYLE  (JSON_COMPACT | JSON_REAL_PRECISION(15))
+
+// Services take 10 MB at most. Beyond the first limit results have no stacks, beyond the second they are
+// counted.
+#define FULL_BYTES  ((size_t)4 << 20)
+#define MOST_BYTES  ((size_t)9 << 20)
+#define MOST_NAMED  20u // other races of a cause
+#define MOST_FRAMES 40u // of a stack, innermost first
 
 struct sarif {
     char *root; // the folder we run in, with a '/' at its end; NULL if that is not known
     bool broken, has_baseline;
+    bool brief; // results without stacks
 };
 
 static void set(struct sarif *s, json_t *object, const char *key, json_t *value)
@@ -174,7 +184,10 @@ static void add_stack(struct sarif *s, json_t *stacks, const json_t *stack, char
     json_array_foreach(stack, i, frame)
     {
         const char *module = rb_member_text(frame, "module");
-        json_t *one = json_object();
+        json_t *one;
+        if (i == MOST_FRAMES)
+            break;
+        one = json_object();
         set(s, one, "location", location(s, frame, NULL));
         if (module)
             set(s, one, "module", json_string(rb_base_name(module)));
@@ -209,7 +222,7 @@ static json_t *code_flows(struct sarif *s, const json_t *record)
 
     for (size_t i = 2; i-- > 0;) {
         const json_t *access = json_array_get(accesses, i), *stack = json_object_get(access, "stack");
-        const size_t depth = json_array_size(stack);
+        const size_t all = json_array_size(stack), depth = all < MOST_FRAMES ? all : MOST_FRAMES;
         json_t *steps = json_array(), *thread = json_object();
         char id[32];
         for (size_t k = depth; k-- > 0;) {
@@ -274,6 +287,13 @@ static json_t *related_locations(struct sarif *s, const json_t *record)
     return related;
 }
 
+// The other races of the cause, by their places.
+static void relate_others(struct sarif *s, json_t *related, const struct rb_group *g)
+{
+    for (size_t i = 0; i < g->count && i < MOST_NAMED; i++)
+        relate(s, related, rb_race_top(g->others[i]->record, 0), rb_words_pair(g->others[i]->record));
+}
+
 static json_t *headline(struct sarif *s, const json_t *record)
 {
     char *now = rb_words_access(record, 0), *before = rb_words_access(record, 1),
@@ -293,8 +313,9 @@ static json_t *headline(struct sarif *s, const json_t *record)
     return message(s, text);
 }
 
-static json_t *result(struct sarif *s, const struct rb_race *race)
+static json_t *result(struct sarif *s, const struct rb_group *g)
 {
+    const struct rb_race *race = g->shown;
     const json_t *record = race->record, *top = rb_race_top(record, 0);
     const char *sampler = rb_member_text(record, "sampler");
     json_t *object = json_object(), *prints = json_object(), *bag = json_object(), *places = json_array();
@@ -307,19 +328,26 @@ static json_t *result(struct sarif *s, const struct rb_race *race)
     if (top)
         append(s, places, location(s, top, rb_words_access(record, 0)));
     set(s, object, "locations", places);
-    set(s, object, "relatedLocations", related_locations(s, record));
-    set(s, object, "codeFlows", code_flows(s, record));
-    set(s, object, "stacks", all_stacks(s, record));
+    json_t *related = related_locations(s, record);
+    relate_others(s, related, g);
+    set(s, object, "relatedLocations", related);
+    if (!s->brief) {
+        set(s, object, "codeFlows", code_flows(s, record));
+        set(s, object, "stacks", all_stacks(s, record));
+    }
     set(s, prints, "railbirdRace/v1", json_string(race->id));
     if (*race->source_id)
         set(s, prints, "railbirdSource/v1", json_string(race->source_id));
     set(s, object, "partialFingerprints", prints);
-    set(s, object, "occurrenceCount", json_integer(race->count > 0 ? race->count : 1));
+    set(s, object, "occurrenceCount", json_integer(g->seen > 0 ? g->seen : 1));
     if (s->has_baseline)
         set(s, object, "baselineState", json_string(race->is_new ? "new" : "unchanged"));
     set(s, bag, "evidence", json_string(rb_words_evidence(record)));
     if (sampler)
         set(s, bag, "sampler", json_string(sampler));
+    set(s, bag, "cause", json_string(race->cause));
+    if (g->count)
+        set(s, bag, "morePlaces", json_integer((json_int_t)g->count));
     set(s, bag, "hosts", json_incref(race->sets[RB_SET_HOSTS]));
     set(s, bag, "pids", json_incref(race->sets[RB_SET_PIDS]));
     set(s, object, "properties", bag);
@@ -355,19 +383,57 @@ static json_t *root_folder(struct sarif *s)
     return object;
 }
 
+// The results, as many as there is room for. Returns how many were left out.
+static size_t add_results(struct sarif *s, json_t *results, const struct rb_groups *groups)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < groups->count; i++) {
+        s->brief = bytes > FULL_BYTES;
+        json_t *one = result(s, &groups->group[i]);
+        bytes += json_dumpb(one, NULL, 0, STYLE) + 1;
+        if (bytes > MOST_BYTES) {
+            json_decref(one);
+            return groups->count - i;
+        }
+        append(s, results, one);
+    }
+    return 0;
+}
+
+static json_t *invocation(struct sarif *s, size_t left_out)
+{
+    json_t *object = json_pack("{s:b}", "executionSuccessful", 1);
+    char *words = NULL;
+
+    if (left_out && asprintf(&words, "%zu causes of races are left out, because services refuse larger files",
+                             left_out) > 0) {
+        json_t *notes = json_array(), *one = json_object();
+        set(s, one, "level", json_string("warning"));
+        set(s, one, "message", message(s, words));
+        append(s, notes, one);
+        set(s, object, "toolExecutionNotifications", notes);
+    }
+    return object;
+}
+
 int rb_report_sarif(FILE *out, const struct rb_report *report, struct rb_error *e)
 {
-    char *folder = getcwd(NULL, 0);
+    struct rb_groups groups;
     struct sarif s = {.has_baseline = report->has_baseline};
-    json_t *log = json_object(), *run = json_object(), *runs = json_array(), *results = json_array();
+
+    if (rb_groups_make(&groups, report->races, false, e) < 0)
+        return -1;
+    char *folder = getcwd(NULL, 0);
+    json_t *log = json_object(), *run = json_object(), *runs = json_array(), *results = json_array(),
+           *invocations = json_array();
 
     if (folder && strcmp(folder, "/") && asprintf(&s.root, "%s/", folder) < 0)
         s.root = NULL;
     free(folder);
-    for (size_t i = 0; i < report->races->count; i++)
-        append(&s, results, result(&s, &report->races->race[i]));
+    append(&s, invocations, invocation(&s, add_results(&s, results, &groups)));
     set(&s, run, "tool", tool(report->version));
-    set(&s, run, "invocations", json_pack("[{s:b}]", "executionSuccessful", 1));
+    set(&s, run, "invocations", invocations);
     if (s.root)
         set(&s, run, "originalUriBaseIds", root_folder(&s));
     set(&s, run, "columnKind", json_string("unicodeCodePoints"));
@@ -377,10 +443,11 @@ int rb_report_sarif(FILE *out, const struct rb_report *report, struct rb_error *
     set(&s, log, "version", json_string("2.1.0"));
     set(&s, log, "runs", runs);
     if (!s.broken) {
-        json_dumpf(log, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15)); // the caller asks the stream
+        json_dumpf(log, out, STYLE); // the caller asks the stream
         fputc('\n', out);
     }
     json_decref(log);
     free(s.root);
+    rb_groups_free(&groups);
     return s.broken ? rb_internal(e, "out of memory for SARIF") : 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/groups.h"
 #include "report/report.h"
 #include "report/words.h"
 
@@ -97,21 +98,50 @@ void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baselin
     fputs("==================\n", out);
 }
 
-void rb_report_text(FILE *out, const struct rb_report *report)
+#define MOST_NAMED 5u // of the other races of a cause
+
+// Names the other races of the cause, in a line each.
+static void put_others(FILE *out, const struct rb_group *g, bool has_baseline)
+{
+    if (!g->count)
+        return;
+    fprintf(out, "Railbird: race %s: and %zu more place%s of the same data and functions:\n", g->shown->id,
+            g->count, g->count == 1 ? "" : "s");
+    for (size_t i = 0; i < g->count && i < MOST_NAMED; i++) {
+        fprintf(out, "  %s: ", g->others[i]->id);
+        put(out, "", rb_words_pair(g->others[i]->record),
+            !has_baseline          ? "\n"
+            : g->others[i]->is_new ? " (new)\n"
+                                   : " (known)\n");
+    }
+    if (g->count > MOST_NAMED)
+        fprintf(out, "  and %zu more; --verbose shows them all\n", g->count - MOST_NAMED);
+}
+
+int rb_report_text(FILE *out, const struct rb_report *report, struct rb_error *e)
 {
     const struct rb_races *races = report->races;
+    struct rb_groups groups;
     size_t new = 0;
 
-    for (size_t i = 0; i < races->count; i++) {
-        rb_report_race_text(out, &races->race[i], report->has_baseline, report->verbose);
-        new += races->race[i].is_new;
+    if (rb_groups_make(&groups, races, report->verbose, e) < 0)
+        return -1;
+    for (size_t i = 0; i < groups.count; i++) {
+        rb_report_race_text(out, groups.group[i].shown, report->has_baseline, report->verbose);
+        put_others(out, &groups.group[i], report->has_baseline);
     }
-    fprintf(out, "Railbird: %zu race%s in %" PRIu64 " record%s", races->count, races->count == 1 ? "" : "s",
-            races->records, races->records == 1 ? "" : "s");
+    for (size_t i = 0; i < races->count; i++)
+        new += races->race[i].is_new;
+    fprintf(out, "Railbird: %zu race%s", races->count, races->count == 1 ? "" : "s");
+    if (groups.count < races->count)
+        fprintf(out, " of %zu cause%s", groups.count, groups.count == 1 ? "" : "s");
+    fprintf(out, " in %" PRIu64 " record%s", races->records, races->records == 1 ? "" : "s");
     if (report->has_baseline)
         fprintf(out, ", %zu not in the baseline", new);
     if (races->suppressed)
         fprintf(out, ", %" PRIu64 " record%s suppressed", races->suppressed,
                 races->suppressed == 1 ? "" : "s");
     fputc('\n', out);
+    rb_groups_free(&groups);
+    return 0;
 }

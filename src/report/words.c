@@ -179,7 +179,7 @@ char *rb_words_frame(const json_t *frame, bool verbose)
 {
     const char *module = rb_member_text(frame, "module"), *build_id = rb_member_text(frame, "build_id"),
                *note = rb_member_text(frame, "note");
-    const bool has_build = build_id && *build_id;
+    const bool has_build = verbose && build_id && *build_id;
     char *function = function_words(frame, verbose), *place = rb_words_place(frame, true, true), *code = NULL,
          *text = NULL;
 

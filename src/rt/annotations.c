@@ -123,7 +123,7 @@ RB_EXPORT void railbird_benign_race(const volatile void *a, size_t size)
 
 RB_EXPORT uint64_t railbird_races(void)
 {
-    return rb_process.races;
+    return rb_races_count();
 }
 
 // ---- the mutex interface of tsan_interface.h: the bits that matter of its flags ------------------------

@@ -16,7 +16,7 @@ int rb_memory_read(uintptr_t address, size_t bytes, uint64_t *value)
     const int saved = errno;
 
     *value = 0;
-    if (rb_process.sandboxed)
+    if (rb_process.sandboxed) // the kernel may not be asked
         return -EPERM;
     const long got = syscall(SYS_process_vm_readv, (long)syscall(SYS_getpid), &to, 1L, &from, 1L, 0L);
     const int status = got > 0 ? 0 : got < 0 ? -errno : -EFAULT;

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/append.h"
 #include "rt/access.h"
 #include "rt/barriers.h"
 #include "rt/environment.h"
@@ -71,17 +72,57 @@ static const char *text_of(const char *variable)
 #define NOT_SAID         UINT64_MAX
 #define EXIT_WAIT_OF_ALL 200u // milliseconds: tests are short, and their threads begin late on a busy machine
 
+// The program may change its folder before the first report. A name that would become too long stays.
+static void make_absolute(char path[RB_OPTION_PATH])
+{
+    char folder[RB_OPTION_PATH];
+    size_t n = 0;
+
+    if (!path[0] || path[0] == '/')
+        return;
+    const long got = syscall(SYS_getcwd, folder, sizeof(folder));
+    while (path[n])
+        n++;
+    if (got <= 1 || folder[0] != '/' || (size_t)got + n + 1 > RB_OPTION_PATH)
+        return;
+    const size_t before = (size_t)got; // the NUL becomes a slash
+    for (size_t i = n + 1; i-- > 0;)
+        path[before + i] = path[i];
+    for (size_t i = 0; i + 1 < before; i++)
+        path[i] = folder[i];
+    path[before - 1] = '/';
+}
+
+// A run without a race leaves an empty file: it says that there was a run.
+static void make_json_file(void)
+{
+    const int fd = rb_options.report_json[0] ? rb_append_open(rb_options.report_json) : -1;
+
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+}
+
 static void read_options(void)
 {
     const struct rb_options_host host = {NULL, rb_complain, expected};
     struct rb_error error;
+    unsigned wrong = 0;
 
     rb_options_init(&rb_options);
     rb_options.atexit_sleep_ms = NOT_SAID;
-    rb_options_parse(&rb_options, __railbird_default_options(), "__railbird_default_options", &host);
-    rb_options_parse(&rb_options, text_of("RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", &host);
-    rb_options_parse_tsan(&rb_options, text_of("TSAN_OPTIONS"), &host);
-    rb_options_parse_tsan(&rb_options, __tsan_default_options(), &host);
+    wrong += rb_options_parse(&rb_options, __railbird_default_options(), "__railbird_default_options", &host);
+    wrong += rb_options_parse(&rb_options, text_of("RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", &host);
+    wrong += rb_options_parse_tsan(&rb_options, text_of("TSAN_OPTIONS"), &host);
+    wrong += rb_options_parse_tsan(&rb_options, __tsan_default_options(), &host);
+    if (wrong && rb_options.strict)
+        syscall(SYS_exit_group, 2);
+    if (!rb_options.report_bugs) {
+        rb_options.report = false;
+        rb_options.report_json[0] = 0;
+        rb_options.exitcode = 0;
+    }
+    make_absolute(rb_options.report_json);
+    make_absolute(rb_options.log_path);
     if (rb_sampler_parse(rb_options.sampler, &sampler, &error))
         rb_sampler_parse("adaptive", &sampler, &error);
     if (rb_options.atexit_sleep_ms == NOT_SAID)
@@ -182,6 +223,7 @@ void rb_init(char *const *environment)
         rb_watch_fork(); // before it is on: registering is a step of the program's
         rb_watch_exit();
         rb_watch_quick_exit();
+        make_json_file();
         rb_process.on = true;
         rb_fences_on = rb_process.take_all;
         if (rb_options.watch && !rb_process.by_cost && !rb_process.collides)
@@ -254,7 +296,7 @@ int rb_finish(int status)
 {
     struct rb_self *me = rb_self_tls;
 
-    if (!started || (!rb_process.on && !rb_process.races) || !rb_is_our_process() ||
+    if (!started || (!rb_process.on && !rb_races_are_found()) || !rb_is_our_process() ||
         __atomic_exchange_n(&finished, true, __ATOMIC_RELAXED))
         return status;
     if (me && !me->busy) {
@@ -265,6 +307,7 @@ int rb_finish(int status)
     rb_ticker_stop();
     rb_watchpoints_stop(NULL);
     rb_record_finish();
+    rb_races_finish();
     rb_stats_print();
     bool failed = rb_process.races != 0;
     if (__tsan_on_finalize)

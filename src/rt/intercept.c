@@ -4,6 +4,7 @@
 #include "rt/callers.h"
 #include "rt/heap.h"
 #include "rt/known.h"
+#include "rt/race.h"
 #include "rt/signals.h"
 #include "rt/sites.h"
 #include "rt/sync.h"
@@ -40,6 +41,13 @@ static char keys[RB_KEYS];
 static uintptr_t rb_key(unsigned key)
 {
     return (uintptr_t)&keys[key % RB_KEYS];
+}
+
+// To a wait for children of all kinds the reporter would be one.
+static void rb_wait_begins(int flags)
+{
+    if (flags & (__WALL | __WCLONE))
+        rb_races_pause();
 }
 
 #define RB_AFTER(ret, name, params, args, done, after) \

@@ -115,7 +115,13 @@ RB_OWN_ROW(int, munmap, (void *a, size_t size), (a, size))
 
 RB_OWN(int, clone, (int (*function)(void *), void *stack, int flags, void *argument, ...))
 {
-    return RB_REAL(clone)(function, stack, flags, argument);
+    va_list list;
+
+    va_start(list, argument);
+    void *const parent_tid = va_arg(list, void *), *const tls = va_arg(list, void *),
+                *const child_tid = va_arg(list, void *);
+    va_end(list);
+    return RB_REAL(clone)(function, stack, flags, argument, parent_tid, tls, child_tid);
 }
 
 RB_OWN(int, snprintf, (char *to, size_t n, const char *format, ...))

@@ -3,23 +3,27 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "rt/descriptors.h"
+#include "rt/faults.h"
 #include "rt/footprint.h"
 #include "rt/heap.h"
-#include "rt/faults.h"
 #include "rt/init.h"
 #include "rt/json.h"
 #include "rt/modules.h"
 #include "rt/report_data.h"
+#include "rt/reporter.h"
+#include "rt/sandbox.h"
 #include "rt/thread.h"
 #include "rt/tool.h"
 
 #define KNOWN_PAIRS 8192u // power of two; beyond three quarters of it nothing new is reported
-#define TEXT_BYTES  ((size_t)1 << 19)
+#define TEXT_BYTES  ((size_t)3 << 17) // of a record
+#define PLAIN_BYTES ((size_t)1 << 17) // of the same as text
 #define FRAMES      64u
 
 struct rb_found {
@@ -35,22 +39,47 @@ static rb_spin pairs_lock;
 static uint64_t pairs[KNOWN_PAIRS]; // hashes of reported pairs of places, and of address and threads; 0: free
 static uint32_t pair_count;
 
-static rb_spin report_lock; // one report at a time; waiting for it yields (spin.c)
-static char *text_buffer;
+// One report at a time, and all of reporter.h. Held for long only while the reporter's ring is full, or at
+// the end.
+static rb_spin report_lock;
+static char *text_buffer, *plain_buffer;
+static struct utsname host;
+static uint64_t printed, not_printed; // by the program itself, without a reporter
+static bool closed;                   // nothing is reported any more
 
 int rb_races_init(void)
 {
+    const size_t bytes = TEXT_BYTES + PLAIN_BYTES;
+
     text_buffer =
-        mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (text_buffer == MAP_FAILED)
         return -ENOMEM;
-    rb_footprint_map(text_buffer, TEXT_BYTES);
+    plain_buffer = text_buffer + TEXT_BYTES;
+    rb_footprint_map(text_buffer, bytes);
+    if (uname(&host))
+        host.nodename[0] = 0;
     return 0;
 }
 
 void rb_races_reset_after_fork(void)
 {
     pairs_lock = report_lock = 0;
+    printed = not_printed = 0;
+    rb_reporter_reset_after_fork();
+}
+
+// Waiting here takes no time from those that the holder may wait for.
+static void lock_reports(void)
+{
+    static const struct timespec pause = {0, 200000};
+
+    while (!rb_spin_try(&report_lock)) {
+        if (rb_process.sandboxed)
+            __builtin_ia32_pause();
+        else
+            syscall(SYS_nanosleep, &pause, NULL); // not libc's, where a cancelled thread would end
+    }
 }
 
 static uint64_t top_frame(uint64_t where)
@@ -253,10 +282,7 @@ static void put_time(struct rb_text *t)
     struct timespec now;
     uint64_t ms;
 
-    if (rb_process.sandboxed)
-        now = (struct timespec){0, 0};
-    else
-        clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_REALTIME, &now);
     ms = (uint64_t)now.tv_nsec / 1000000;
     rb_put_number(t, (uint64_t)now.tv_sec);
     rb_put_char(t, '.');
@@ -265,18 +291,19 @@ static void put_time(struct rb_text *t)
     rb_put_char(t, (char)('0' + ms % 10));
 }
 
+// In a sandboxed process the reporter adds the time.
 static void put_head(struct rb_text *t)
 {
-    struct utsname host;
-
     rb_put(t, "{\"evidence\":");
     rb_put_string(t, rb_race_evidence);
     rb_put(t, ",\"pid\":");
     rb_put_number(t, rb_process.pid);
     rb_put(t, ",\"host\":");
-    rb_put_string(t, rb_process.sandboxed || uname(&host) ? "" : host.nodename);
-    rb_put(t, ",\"time\":");
-    put_time(t);
+    rb_put_string(t, host.nodename);
+    if (!rb_process.sandboxed) {
+        rb_put(t, ",\"time\":");
+        put_time(t);
+    }
     rb_put(t, ",\"sampler\":");
     rb_put_string(t, rb_options.sampler);
     rb_put(t, ",\"engine\":");
@@ -364,31 +391,57 @@ static void put_plain(struct rb_text *t, const struct rb_found *f)
     rb_put(t, "==================\n");
 }
 
-// False if it was suppressed.
-static bool report(const struct rb_found *f)
+// Takes the figures over from the reporter.
+static void take_totals(void)
 {
-    struct rb_text t;
+    const struct rb_reporter_totals t = rb_reporter_totals();
 
-    rb_text_init(&t, text_buffer, TEXT_BYTES);
-    put_record(&t, f);
-    switch (t.full ? RB_TOOL_MISSING : rb_tool_report(t.start, (size_t)(t.at - t.start))) {
-    case RB_TOOL_REPORTED:
-        rb_process.races++;
-        break;
-    case RB_TOOL_SUPPRESSED:
-        rb_process.suppressed++;
-        return false;
-    case RB_TOOL_MISSING:
-        rb_process.races++;
-        rb_tool_keep(t.start, (size_t)(t.at - t.start));
-        if (!rb_options.report)
-            break;
-        rb_text_init(&t, text_buffer, TEXT_BYTES);
-        put_plain(&t, f);
-        rb_say(t.start, (size_t)(t.at - t.start));
-        break;
+    rb_process.races = printed + not_printed + t.reported;
+    rb_process.suppressed = t.suppressed;
+}
+
+// Without the reporter: the bare record goes to the file, and the text with addresses to people.
+static void print_here(const struct rb_text *record, const struct rb_text *plain)
+{
+    if (rb_options.max_reports && printed >= rb_options.max_reports) {
+        not_printed++;
+        return;
     }
-    return true;
+    printed++;
+    if (!record->full)
+        rb_tool_keep(record->start, (size_t)(record->at - record->start));
+    if (rb_options.report)
+        rb_say(plain->start, (size_t)(plain->at - plain->start));
+}
+
+static void report(const struct rb_found *f)
+{
+    struct rb_text record, plain;
+
+    if (!rb_options.report && !rb_options.report_json[0]) {
+        printed++;
+        return;
+    }
+    rb_text_init(&record, text_buffer, TEXT_BYTES);
+    rb_text_init(&plain, plain_buffer, PLAIN_BYTES);
+    put_record(&record, f);
+    put_plain(&plain, f);
+    if (record.full || !rb_reporter_give(record.start, (size_t)(record.at - record.start), plain.start,
+                                         (size_t)(plain.at - plain.start)))
+        print_here(&record, &plain);
+}
+
+// Reports, and waits for what came of it. Returns false if it was suppressed.
+static bool report_and_wait(const struct rb_found *f)
+{
+    rb_reporter_wait();
+    take_totals();
+    const uint64_t before = rb_process.suppressed;
+
+    report(f);
+    rb_reporter_wait();
+    take_totals();
+    return rb_process.suppressed == before;
 }
 
 static void tell_program(struct rb_self *me, const struct rb_found *f)
@@ -411,6 +464,22 @@ void rb_races_drop(struct rb_self *me)
     }
 }
 
+// Reports one race. Returns true if the program is to be told of it, or ended.
+static bool report_one(const struct rb_found *f)
+{
+    bool reported = false;
+
+    lock_reports();
+    if (closed)
+        ;
+    else if (rb_options.halt_on_error || rb_report_hook_is_set())
+        reported = report_and_wait(f);
+    else
+        report(f);
+    rb_spin_unlock(&report_lock);
+    return reported;
+}
+
 void rb_races_report_slow(struct rb_self *me)
 {
     const int saved = errno;
@@ -421,19 +490,97 @@ void rb_races_report_slow(struct rb_self *me)
         errno = saved;
         return;
     }
-    rb_spin_lock(&report_lock);
+    if (rb_reporter_left && rb_spin_try(&report_lock)) {
+        rb_reporter_reap();
+        rb_spin_unlock(&report_lock);
+    }
     while (f) {
         struct rb_found *next = f->next;
-        if (report(f)) {
-            rb_spin_unlock(&report_lock);
+        if (report_one(f)) {
             tell_program(me, f);
-            rb_spin_lock(&report_lock);
+            if (rb_options.halt_on_error)
+                rb_halt();
         }
         rb_arena_free(&rb_process.arena, f, sizeof(*f));
         f = next;
-        if (rb_options.halt_on_error && rb_process.races)
-            rb_halt();
     }
-    rb_spin_unlock(&report_lock);
     errno = saved;
+}
+
+uint64_t rb_races_count(void)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_enter();
+
+    if (me && rb_is_our_process()) {
+        lock_reports();
+        rb_reporter_wait();
+        take_totals();
+        rb_spin_unlock(&report_lock);
+    }
+    if (me)
+        rb_leave(me);
+    errno = saved;
+    return rb_process.races;
+}
+
+void rb_races_pause(void)
+{
+    if (rb_process.sandboxed || !rb_is_our_process())
+        return;
+    lock_reports();
+    if (rb_reporter_is_child())
+        rb_reporter_end();
+    rb_spin_unlock(&report_lock);
+}
+
+bool rb_races_are_found(void)
+{
+    return printed || not_printed || rb_reporter_totals().reported || rb_process.races;
+}
+
+static void say_not_printed(void)
+{
+    char line[160];
+    struct rb_text t;
+
+    rb_text_init(&t, line, sizeof(line));
+    rb_put(&t, "Railbird: ");
+    rb_put_number(&t, not_printed);
+    rb_put(&t, not_printed == 1 ? " more race was found and is" : " more races were found and are");
+    rb_put(&t, " not shown (max_reports=");
+    rb_put_number(&t, rb_options.max_reports);
+    rb_put(&t, ")\n");
+    rb_say(t.start, (size_t)(t.at - t.start));
+}
+
+// The thread may have no state that keeps handlers away.
+void rb_races_finish(void)
+{
+    const uint64_t all = ~(uint64_t)0;
+    uint64_t before = 0;
+
+    if (!rb_process.sandboxed)
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
+    lock_reports();
+    closed = true;
+    rb_reporter_end();
+    take_totals();
+    if (not_printed && rb_options.report && !rb_process.sandboxed)
+        say_not_printed();
+    rb_spin_unlock(&report_lock);
+    if (!rb_process.sandboxed)
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
+}
+
+void rb_reporter_prepare(void)
+{
+    struct rb_self *me = rb_options.report || rb_options.report_json[0] ? rb_enter() : NULL;
+
+    if (!me)
+        return;
+    lock_reports();
+    rb_reporter_stay();
+    rb_spin_unlock(&report_lock);
+    rb_leave(me);
 }

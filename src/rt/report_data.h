@@ -20,6 +20,8 @@ struct rb_report_view {
 // Tells the program, if it wants to know. No lock is held; the program's function runs outside the guard, and
 // may itself race.
 RB_HIDDEN void rb_report_hook(struct rb_self *me, const struct rb_report_view *view);
+// Returns true if it does: then a race is told after what came of its report is known.
+RB_HIDDEN bool rb_report_hook_is_set(void);
 
 // The program has asked to be called before it is ended for a race.
 extern RB_HIDDEN void (*rb_death_callback)(void);

@@ -10,11 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/append.h"
 #include "rt/environment.h"
 #include "rt/init.h"
 
 #define STACK_BYTES 65536u
-#define MOST_ENV    4096u
+#define MOST_ENV    RB_TOOL_ENVIRONMENT
 #define PATIENCE_MS 30000u
 
 extern char **environ;
@@ -84,18 +85,18 @@ static bool write_all(int fd, const char *text, size_t bytes)
     return true;
 }
 
-static void append(const char *path, const char *text, size_t bytes)
+static void append(const char *path, bool lines, const char *text, size_t bytes)
 {
-    const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    const int fd = rb_append_open(path);
 
     if (fd < 0)
         return;
-    write_all(fd, text, bytes);
+    rb_append(fd, lines ? path : NULL, text, bytes);
     syscall(SYS_close, fd);
 }
 
 // log_path means a file a process, as TSan has it.
-static const char *log_file(char *room, size_t bytes)
+const char *rb_log_file(char *room, size_t bytes)
 {
     struct rb_text t;
 
@@ -112,7 +113,7 @@ void rb_say(const char *text, size_t bytes)
     char path[4200];
 
     if (rb_options.log_path[0] && !rb_process.sandboxed)
-        append(log_file(path, sizeof(path)), text, bytes);
+        append(rb_log_file(path, sizeof(path)), false, text, bytes);
     else
         write_all(rb_report_fd, text, bytes);
 }
@@ -120,7 +121,7 @@ void rb_say(const char *text, size_t bytes)
 void rb_tool_keep(const char *record, size_t bytes)
 {
     if (rb_options.report_json[0] && !rb_process.sandboxed)
-        append(rb_options.report_json, record, bytes);
+        append(rb_options.report_json, true, record, bytes);
 }
 
 // ---- the process ---------------------------------------------------------------------------------------
@@ -141,12 +142,10 @@ static int in_tool(void *given)
 {
     const struct launch *l = given;
 
-    if (rb_report_fd != 2)
-        syscall(SYS_dup3, rb_report_fd, 2, 0);
-    syscall(SYS_dup3, l->input, 0, 0);
-    if (l->output >= 0)
-        syscall(SYS_dup3, l->output, 1, 0);
-    syscall(SYS_execve, l->path, l->arguments, l->environment);
+    // On the program's own input it would find no record.
+    if ((rb_report_fd == 2 || syscall(SYS_dup3, rb_report_fd, 2, 0) >= 0) &&
+        syscall(SYS_dup3, l->input, 0, 0) >= 0 && (l->output < 0 || syscall(SYS_dup3, l->output, 1, 0) >= 0))
+        syscall(SYS_execve, l->path, l->arguments, l->environment);
     syscall(SYS_exit, 127);
     return 127;
 }
@@ -170,8 +169,7 @@ static int in_middle(void *given)
     return 127;
 }
 
-// The program's environment without what would bring this runtime into the tool.
-static void clean_environment(char **out)
+void rb_tool_environment(char **out)
 {
     static const char *const gone[] = {"LD_PRELOAD=", "RAILBIRD_OPTIONS=", "TSAN_OPTIONS=",
                                        "LD_LIBRARY_PATH="};
@@ -191,7 +189,7 @@ static void clean_environment(char **out)
     out[n] = NULL;
 }
 
-static const char *tool_path(void)
+const char *rb_tool_path(void)
 {
     static const char *const places[] = {RB_TOOL_PLACES};
     const char *told = rb_env("RAILBIRD_TOOL");
@@ -266,7 +264,7 @@ static enum rb_tool_answer run_tool(const char *path, const char *record, size_t
 
     if (rb_options.report) {
         arguments[n++] = "--text";
-        arguments[n++] = rb_options.log_path[0] ? log_file(log, sizeof(log)) : "-";
+        arguments[n++] = rb_options.log_path[0] ? rb_log_file(log, sizeof(log)) : "-";
     }
     if (rb_options.report_json[0]) {
         arguments[n++] = "--json-file";
@@ -281,14 +279,14 @@ static enum rb_tool_answer run_tool(const char *path, const char *record, size_t
         return RB_TOOL_MISSING;
     const int status = run_words(path, arguments, environment, stack, input, -1);
     syscall(SYS_close, input);
-    if (status == 0 || status == 1) // 1: printed, but the JSON file could not be written, which it has said
+    if (status == 0 || status == 1) // 1: printed, but a file could not be written, which it has said
         return RB_TOOL_REPORTED;
-    return status == 3 ? RB_TOOL_SUPPRESSED : RB_TOOL_MISSING;
+    return status == 3 ? RB_TOOL_SUPPRESSED : RB_TOOL_MISSING; // 4: it found no record
 }
 
 enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)
 {
-    const char *path = rb_process.sandboxed ? NULL : tool_path();
+    const char *path = rb_process.sandboxed ? NULL : rb_tool_path();
     const size_t room = 2 * STACK_BYTES + MOST_ENV * sizeof(char *);
     enum rb_tool_answer answer;
 
@@ -300,7 +298,7 @@ enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)
         (char *)syscall(SYS_mmap, NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if ((uintptr_t)map > (uintptr_t)-4096)
         return RB_TOOL_MISSING;
-    clean_environment((char **)(void *)(map + 2 * STACK_BYTES));
+    rb_tool_environment((char **)(void *)(map + 2 * STACK_BYTES));
     answer = run_tool(path, record, bytes, (char **)(void *)(map + 2 * STACK_BYTES), map);
     syscall(SYS_munmap, map, room);
     return answer;
@@ -308,7 +306,7 @@ enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)
 
 int rb_tool_run(const char *const *words, const char *input, size_t bytes)
 {
-    const char *path = tool_path(), *all[8] = {path};
+    const char *path = rb_tool_path(), *all[8] = {path};
     const size_t room = 2 * STACK_BYTES + MOST_ENV * sizeof(char *);
     unsigned n = 1;
 
@@ -322,7 +320,7 @@ int rb_tool_run(const char *const *words, const char *input, size_t bytes)
     const int nothing = made < 0 ? -1 : (int)syscall(SYS_fcntl, made, F_DUPFD_CLOEXEC, 3);
     const int in = memory_file(input, bytes);
     char **environment = (char **)(void *)(map + 2 * STACK_BYTES);
-    clean_environment(environment);
+    rb_tool_environment(environment);
     const int status = nothing < 0 || in < 0 ? -1 : run_words(path, all, environment, map, in, nothing);
     if (made >= 0)
         syscall(SYS_close, made);

@@ -1,11 +1,20 @@
-// The tool that symbolizes reports: a process of its own, started for each report and waited for. The program
-// does not notice: no SIGCHLD (the child has no exit signal, so wait() does not see it either), no descriptor
-// stays open, no signal is taken meanwhile.
+// The tool as a process of its own that is waited for. The program does not notice: no SIGCHLD (the child has
+// no exit signal, so wait() does not see it either), no descriptor stays open, no signal is taken meanwhile.
+// `railbird watch` reports this way; the runtime has a reporter that it does not wait for (reporter.h).
 #ifndef RB_RT_TOOL_H
 #define RB_RT_TOOL_H
 
 #include "rt/json.h"
 #include "rt/rt.h"
+
+#define RB_TOOL_ENVIRONMENT 4096u // variables handed to it, at most
+
+// Where the tool is; NULL if it is not found.
+RB_HIDDEN const char *rb_tool_path(void);
+// The program's environment without what would bring this runtime into the tool.
+RB_HIDDEN void rb_tool_environment(char **out);
+// The file of log_path, in `room`.
+RB_HIDDEN const char *rb_log_file(char *room, size_t bytes);
 
 enum rb_tool_answer { RB_TOOL_REPORTED, RB_TOOL_SUPPRESSED, RB_TOOL_MISSING };
 

@@ -22,6 +22,11 @@ static RB_TLS const struct rb_report_view *current;
 // The program's, if it has one.
 extern void __tsan_on_report(void *report) __attribute__((weak));
 
+bool rb_report_hook_is_set(void)
+{
+    return __tsan_on_report != NULL;
+}
+
 void rb_report_hook(struct rb_self *me, const struct rb_report_view *view)
 {
     const struct rb_report_view *outer = current;

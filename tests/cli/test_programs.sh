@@ -88,7 +88,7 @@ job() {
     for sampler in all $([[ $program != *_norace.* || $RB_DETECTOR = tsan ]] || echo "${partly[(n - 1) % 4]}"); do
       status=0
       run=$n.$sampler
-      (cd "$folder" && RAILBIRD_OPTIONS=sampler=$sampler timeout 300 ./program >"out.$run" 2>"err.$run" </dev/null) \
+      (cd "$folder" && RAILBIRD_OPTIONS=sampler=$sampler:verbose=1 timeout 300 ./program >"out.$run" 2>"err.$run" </dev/null) \
         2>>"$folder/shell" || status=$?
       echo "$status" >"$folder/status.$run"
     done

@@ -161,9 +161,12 @@ for cc in $compilers; do
     run 66 names.jsonl
     innermost
     has "#0 count_calls $data/names.c:$(line names.c count):" "Location is global 'table' of size 40 at 0x55" \
-      ', 12 bytes into it' "#0 main $data/names.c:" "(BuildId: " \
+      ', 12 bytes into it' "#0 main $data/names.c:" \
       "SUMMARY: Railbird: data race $data/names.c:$(line names.c innermost) in innermost"
     [ "$flags" = -g1 ] || has "defined at $data/names.c:$(line names.c table)"
+    has_not BuildId
+    run 66 names.jsonl --verbose
+    has "(BuildId: "
     run 66 names.jsonl --format json
     expect "$cc $flags: inlined" "$(json out '[f.get("inlined") for f in r["accesses"][0]["stack"]]')" \
       "[True, True, None, None]"
@@ -262,7 +265,7 @@ run 66 once.jsonl --format json -o twice.jsonl
 cmp -s once.jsonl twice.jsonl || fail "symbolized lines change when they are read again"
 expect "names that stay" "$(json twice.jsonl 'r["accesses"][0]["stack"][0]["function"]')" innermost
 expect "keys" "$(json once.jsonl '" ".join(list(r)[:8])')" \
-  "id source_id count first_time last_time pids hosts evidences"
+  "id source_id cause count first_time last_time pids hosts"
 expect "time" "$(json once.jsonl 'r["time"]')" 1763251200.123
 run 66 r.jsonl --json
 expect "lines of --json" "$(wc -l <out)" 1
@@ -328,6 +331,9 @@ gcc -g -O2 names.c -o v2
 $raw v2 table at_innermost at_count >v2.jsonl
 $raw v2 table at_outer at_count >>v2.jsonl
 run 66 v2.jsonl --baseline v1.base
+has 'more place of the same data and functions' 'names.c:'
+expect "the new race of a cause is the one that is shown" "$(grep -c 'new: not in the baseline' out)" 1
+run 66 v2.jsonl --baseline v1.base --verbose
 expect "known after a rebuild" "$(grep -c 'known: in the baseline' out)" 1
 expect "new after a rebuild" "$(grep -c 'new: not in the baseline' out)" 1
 
@@ -504,7 +510,7 @@ live 1
 grep -q 'standard input: accesses: expected an array' err || fail "a bad line: $(cat err)"
 grep -q WARNING err || fail "a bad line hides the next one"
 : >live.in
-live 3 --json-file none.json
+live 4 --json-file none.json
 [ ! -e none.json ] || fail "no race left a file"
 # reports at once, survives what is meant for the program, ends with its input
 mkfifo pipe

@@ -14,12 +14,13 @@ gcc -O1 -g "$here"/*.c -o plain/harm -pthread
 builds=(ours)
 if "$RAILBIRD" cc -O1 -g -static "$here"/*.c -o static/harm -pthread 2>/dev/null; then builds+=(static); fi
 
-# as BUILD ARGUMENTS...: out, err and status hold what came of it. In the same folder, so that PWD is the same.
+# as BUILD ARGUMENTS...: out, err and status hold what came of it. In the same folder, so that PWD is the same. The reporter of a
+# program that was killed writes after its end, so standard error is read to its own end.
 as() {
   cp "$1/harm" harm
   shift
-  status=0
-  timeout 300 ./harm "$@" >out 2>err </dev/null || status=$?
+  { timeout 300 ./harm "$@" >out </dev/null && echo 0 >ended || echo $? >ended; } 2>&1 | cat >err
+  status=$(cat ended)
 } 2>/dev/null # the shell's words about a signal
 
 # races BUILD ARGUMENTS...: the same, with a race that is to be found. Chance may let one escape; then once more, with all looked at.

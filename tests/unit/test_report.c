@@ -370,7 +370,8 @@ static void sentences(void **state)
     expect(rb_words_creation(record, json_array_get(threads, 0)),
            "Thread T1 'w' (tid=5, finished) created by main thread");
     expect(rb_words_creation(record, json_array_get(threads, 1)), "Thread T2 created by thread T1 'w'");
-    expect(rb_words_frame(rb_race_top(record, 0), false), "f(int) /s/f.cc:3:7 (x+0x12) (BuildId: ab)");
+    expect(rb_words_frame(rb_race_top(record, 0), false), "f(int) /s/f.cc:3:7 (x+0x12)");
+    expect(rb_words_frame(rb_race_top(record, 0), true), "f(int) /s/f.cc:3:7 (x+0x12) (BuildId: ab)");
     expect(rb_words_frame(rb_race_top(record, 1), false), "<null> <null> (0x000000000077)");
     expect(rb_words_summary(record, false), "data race /s/f.cc:3 in f(int)");
     expect(rb_words_location(record), NULL);
