@@ -173,6 +173,21 @@ static int close_races(FILE *races)
     return failed ? -1 : 0;
 }
 
+#define MUCH_MEMORY ((uint64_t)1 << 30)
+
+// Says what may be needed before it is taken: a trace with many threads is small.
+static void say_memory(const struct options *o, const struct rb_reader *r)
+{
+    const uint64_t bytes = rb_replay_clock_bytes(r);
+    struct rb_error note = {0}; // for its one line without control characters
+
+    if (bytes <= MUCH_MEMORY)
+        return;
+    rb_bad_input(&note, "%s: the clocks of %" PRIu64 " threads need up to %" PRIu64 " MiB", o->trace,
+                 rb_reader_count(r, RBT_THREADS), bytes >> 20);
+    fprintf(stderr, "railbird analyze: %s\n", note.text);
+}
+
 static int run(const struct options *o, struct rb_reader *r, struct rb_error *e)
 {
     struct rb_replay_options replay = o->replay;
@@ -189,6 +204,7 @@ static int run(const struct options *o, struct rb_reader *r, struct rb_error *e)
             return rb_bad_input(e, "--races %s: cannot write: %m", o->races);
     }
     replay.races = races;
+    say_memory(o, r);
     cli_progress_start(&progress, o->trace);
     replay.progress = cli_progress_step;
     replay.progress_context = &progress;

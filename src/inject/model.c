@@ -189,6 +189,17 @@ static void list_threads(struct rb_model *m)
             m->points[m->point_count++] = i;
 }
 
+// Counts the locks that events name: the header may claim any number.
+static uint64_t count_locks(const struct rb_events *base)
+{
+    uint64_t most = 0;
+
+    for (uint64_t i = 0; i < base->count; i++)
+        if (rb_op_info[base->at[i].op].space == RB_SPACE_LOCK && base->at[i].target >= most)
+            most = base->at[i].target + 1;
+    return most;
+}
+
 int rb_model_make(struct rb_model *m, const struct rb_events *base, struct rb_error *e)
 {
     struct maker k = {.m = m};
@@ -198,7 +209,7 @@ int rb_model_make(struct rb_model *m, const struct rb_events *base, struct rb_er
     *m = (struct rb_model){.base = base->at,
                            .count = (uint32_t)base->count,
                            .threads = base->table[RBT_THREADS],
-                           .locks = base->table[RBT_LOCKS],
+                           .locks = count_locks(base),
                            .variables = base->table[RBT_VARIABLES]};
     m->class = calloc(n, sizeof(*m->class));
     m->tie = malloc(n * sizeof(*m->tie));

@@ -199,6 +199,13 @@ RB_INLINE int asked_at(const struct feed *f, uint32_t i, bool wide)
     return take == RB_PASS ? 0 : access_at(f, i, take == RB_TAKE, wide, false);
 }
 
+uint64_t rb_replay_clock_bytes(const struct rb_reader *r)
+{
+    const uint64_t threads = rb_reader_count(r, RBT_THREADS);
+
+    return threads * threads * sizeof(uint64_t);
+}
+
 // How the sampler wants to be served; a compile-time constant in the loops below.
 enum manner { ALL, ALL_WINDOWED, GAPS, GAPS_CHECKED, ASKED };
 
@@ -238,7 +245,7 @@ RB_INLINE int feed(const struct feed *f, bool wide, enum manner manner, bool so)
         return rb_internal(s->error,
                            "out of memory near event %" PRIu64 ": the clocks of %" PRIu32
                            " threads need about %" PRIu64 " MiB",
-                           f->first, s->thread_limit, (uint64_t)s->thread_limit * s->thread_limit >> 17);
+                           f->first, s->thread_limit, rb_replay_clock_bytes(s->reader) >> 20);
     return status;
 }
 

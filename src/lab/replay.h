@@ -45,6 +45,8 @@ struct rb_result {
     struct rb_pair_set racy_variables; // (variable, variable)
 };
 
+// Returns the bytes that the clocks of all threads take if each hears of each.
+uint64_t rb_replay_clock_bytes(const struct rb_reader *r);
 // Runs. The reader can be used again afterwards. 0 or a negative errno with `e`; `result` must be released
 // with rb_result_free in either case.
 int rb_replay(struct rb_reader *r, const struct rb_replay_options *o, struct rb_result *result,

@@ -275,4 +275,10 @@ refused 't.std:2: ' t.std
 refused 't.rbt: .*--lenient' t.rbt
 refused 't.rbt: .*--lenient' t.rbt --sampler rpt:0.5,0.5
 run 0 t.rbt --lenient
+# what many threads may need is said before it is taken
+for ((i = 1; i <= 12000; i++)); do echo "T$i|r(x)|$i"; done >many.std
+run 0 many.std --sampler none
+expect "lines about memory" "$(grep -c 'many.std: the clocks of 12000 threads need up to 1098 MiB' err) $(wc -l <err)" "1 1"
+run 0 t.std --lenient
+! grep -q MiB err || fail "memory of a small trace: $(cat err)"
 finish analyze

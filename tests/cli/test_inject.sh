@@ -276,4 +276,20 @@ for f in $(grep -o '"file": "[^"]*"' killed/labels.json | sort -u | cut -d'"' -f
   run 0 --verify gen.rbt "killed/$f"
 done
 
+# --- memory goes by the locks that events name, not by how many the header claims
+python3 - "$RB_TEST_DATA/cli/damage.py" claims.rbt <<'PY'
+import runpy, sys
+helper = runpy.run_path(sys.argv[1], run_name="helper")
+events = [(0, "fork", 1, 0), (0, "fork", 2, 1)]
+for i in range(20):
+    t = 1 + i % 2
+    events += [(t, "acq", 0, 2), (t, "w", 0, 3 + t), (t, "rel", 0, 6), (t, "w", t, 7)]
+def change(fields, tables, aliases, events_of):
+    tables[1][0] = (1 << 24) + 80
+open(sys.argv[2], "wb").write(helper["trace"](events, change=change))
+PY
+"$RAILBIRD" trace check claims.rbt >/dev/null || fail "the trace that claims many locks is refused"
+got=0
+grep -q __asan_init "$RAILBIRD" || { (ulimit -v 500000 && "$RAILBIRD" inject claims.rbt -n 2 -o claimed >out 2>err) || got=$?; }
+expect "inject of a trace that claims 2^24 locks" "$got" 0
 finish inject
