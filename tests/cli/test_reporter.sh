@@ -19,14 +19,13 @@ as() {
   [ "$got" = "$want" ] || fail "$options $*: status $got instead of $want: $(head -c 300 err)"
 } 2>/dev/null # the shell's words about a signal
 reports() { grep -c 'WARNING: Railbird: data race' err || true; }
-# until SECONDS COMMAND...: waits until it succeeds
+# until_it SECONDS COMMAND...: waits until it succeeds
 until_it() {
-  local i
-  for ((i = 0; i < 20 * $1; i++)); do
-    "${@:2}" && return 0
+  local end=$((SECONDS + $1))
+  until "${@:2}"; do
+    [ $SECONDS -lt $end ] || return 1
     sleep 0.05
   done
-  return 1
 }
 
 cat >ends.c <<'C'
@@ -123,13 +122,8 @@ if unshare -pf --mount-proc true 2>/dev/null; then # as process 1
 fi
 
 # --- it ends when it is idle, though the program lives; then another comes. No signal but KILL ends it before
-is_reporter() { { cat "/proc/$1/cmdline" | tr '\0' ' '; } 2>/dev/null | grep -q -- '--live --ring'; }
 reporter_of() { # PID
-  local p
-  for p in /proc/[0-9]*; do
-    { cat "$p/cmdline" | tr '\0' ' '; } 2>/dev/null | grep -q -- "--live --ring $1 " && echo "${p#/proc/}" && return 0
-  done
-  return 1
+  { grep -slaP -- "--live\x00--ring\x00$1\x00" /proc/[0-9]*/cmdline || true; } | cut -d/ -f3 | grep .
 }
 no_reporter_of() { ! reporter_of "$1" >/dev/null; }
 mkfifo input
@@ -139,10 +133,14 @@ exec 8>input
 until_it 30 test -s ready || fail "the program does not get ready"
 until_it 30 reporter_of $program >reporter || fail "no reporter while the program lives"
 first=$(cat reporter)
+if [ -z "$first" ]; then
+  kill -KILL $program
+  finish reporter
+fi
 kill -INT "$first"
 kill -TERM "$first"
 until_it 30 grep -q SUMMARY err || fail "the report waits for the program's end"
-is_reporter "$first" || fail "the reporter is ended by what is meant for the program"
+[ "$(reporter_of $program)" = "$first" ] || fail "the reporter is ended by what is meant for the program"
 expect "its name" "$(cat /proc/$first/comm)" railbird-report
 expect "its descriptors" "$(ls /proc/$first/fd 2>/dev/null | sort -n | head -4 | xargs)" "0 1 2 3"
 expect "descriptors of the program in it" "$(readlink /proc/$first/fd/* 2>/dev/null | grep -c "$work/\(input\|ready\)" || true)" 0
