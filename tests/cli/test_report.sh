@@ -450,6 +450,43 @@ run 66 latin.jsonl --format html
 grep -q 'int ?; // caf?' out || fail "source that is not UTF-8"
 iconv -f UTF-8 -t UTF-8 out >/dev/null || fail "the page is not UTF-8"
 
+# --- a thousand races: pages and services take only so much; what is left out is said
+python3 - "$good" >thousand.jsonl <<'EOF'
+import json, sys
+r = json.loads(sys.argv[1])
+for i in range(1000):
+    for k, a in enumerate(r["accesses"]):
+        a["stack"] = [{"module": "/usr/lib/libshop.so", "build_id": "ab" * 20, "offset": hex(16 * (i * 64 + k * 32 + d) + 7),
+                       "function": f"shop::Basket<std::pair<int, long>>::step_{i}_{k}_{d}(int, char const*)",
+                       "file": f"/src/shop/part_{d}.cc", "line": 10 + i, "column": 7} for d in range(30)]
+    print(json.dumps(r))
+EOF
+run 66 thousand.jsonl --format sarif -o r.sarif
+[ "$(wc -c <r.sarif)" -lt 10000000 ] || fail "SARIF of a thousand races: $(wc -c <r.sarif) bytes"
+[ "$(sarif 'len(r["results"])')" -ge 900 ] || fail "SARIF of a thousand races: $(sarif 'len(r["results"])') results"
+left_out=$(sarif '1000 - len(r["results"])')
+[ "$left_out" = 0 ] || grep -q "$left_out causes of races are left out" r.sarif || fail "SARIF does not say what is left out"
+python3 "$data/check_sarif.py" r.sarif >out || fail "SARIF of a thousand races: $(head -c 300 out)"
+run 66 thousand.jsonl --format html -o page.html
+[ "$(wc -c <page.html)" -lt 8000000 ] || fail "HTML of a thousand races: $(wc -c <page.html) bytes"
+expect "races in the page" "$(grep -c '<details class="race"' page.html)" 1000
+grep -q 'The stacks of the last [0-9]* are left out' page.html || fail "the page does not say what is left out"
+# one cause: a copy that races with a thousand writes
+python3 - >copies.jsonl <<'EOF'
+import json
+for line in open("thousand.jsonl"):
+    r = json.loads(line)
+    r["accesses"][0].update(size=22492, stack=[{"module": "/usr/lib/libshop.so", "build_id": "ab" * 20, "offset": "0x7", "function": "copy"}])
+    print(json.dumps(r))
+EOF
+run 66 copies.jsonl
+expect "reports of one cause" "$(grep -c '^WARNING' out)" 1
+has 'and 999 more places of the same data and functions:' 'Railbird: 1000 races of 1 cause in 1000 records'
+run 66 copies.jsonl --format sarif -o r.sarif
+expect "results of one cause" "$(sarif 'len(r["results"])') $(sarif 'r["results"][0]["properties"]["morePlaces"]')" "1 999"
+run 66 copies.jsonl --format json -o copies.out
+expect "records of one cause" "$(wc -l <copies.out) $(grep -o '"cause":"[0-9a-f]*"' copies.out | sort -u | wc -l)" "1000 1"
+
 # --- live: the runtime's symbolizer
 live() { # STATUS ARGUMENTS...: reads live.in
   local want=$1 got=0
