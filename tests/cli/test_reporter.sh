@@ -133,17 +133,15 @@ exec 8>input
 until_it 30 test -s ready || fail "the program does not get ready"
 until_it 30 reporter_of $program >reporter || fail "no reporter while the program lives"
 first=$(cat reporter)
-if [ -z "$first" ]; then
-  kill -KILL $program
-  finish reporter
+if [ -n "$first" ]; then
+  kill -INT "$first"
+  kill -TERM "$first"
+  until_it 30 grep -q SUMMARY err || fail "the report waits for the program's end"
+  expect "the reporter after what is meant for the program" "$(reporter_of $program)" "$first"
+  expect "its name" "$(cat "/proc/$first/comm")" railbird-report
+  expect "its descriptors" "$(find "/proc/$first/fd" -mindepth 1 -printf '%f\n' | sort -n | head -4 | xargs)" "0 1 2 3"
+  expect "descriptors of the program in it" "$(find "/proc/$first/fd" -mindepth 1 -printf '%l\n' | grep -c "$work/\(input\|ready\)" || true)" 0
 fi
-kill -INT "$first"
-kill -TERM "$first"
-until_it 30 grep -q SUMMARY err || fail "the report waits for the program's end"
-[ "$(reporter_of $program)" = "$first" ] || fail "the reporter is ended by what is meant for the program"
-expect "its name" "$(cat /proc/$first/comm)" railbird-report
-expect "its descriptors" "$(ls /proc/$first/fd 2>/dev/null | sort -n | head -4 | xargs)" "0 1 2 3"
-expect "descriptors of the program in it" "$(readlink /proc/$first/fd/* 2>/dev/null | grep -c "$work/\(input\|ready\)" || true)" 0
 until_it 60 no_reporter_of $program || fail "the reporter does not end when it is idle"
 expect "children of the program" "$(cat /proc/$program/task/$program/children)" ""
 echo >&8
@@ -236,6 +234,51 @@ C
 gcc refuses.c -o refuses 2>/dev/null || clang refuses.c -o refuses
 as 66 sampler=all:stats=1 ./refuses ./ends
 expect "reports without dup3" "$(reports) $(sed -n 's/^ *\([0-9]*\) races suppressed$/\1/p' err)" "1 0"
+
+# --- behind a filter that kills at what reports take: with names, by the reporter that was made before
+cat >confined.c <<'C'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int shared, go;
+static void *work(void *p) {
+  while (!__atomic_load_n(&go, __ATOMIC_ACQUIRE))
+    ;
+  shared++;
+  return p;
+}
+int main(void) {
+  static const int allowed[] = {SYS_read, SYS_write, SYS_futex, SYS_exit, SYS_exit_group, SYS_mmap, SYS_munmap, SYS_mprotect,
+                                SYS_madvise, SYS_brk, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rseq, SYS_set_robust_list};
+  enum { N = sizeof(allowed) / sizeof(*allowed) };
+  struct sock_filter code[N + 3];
+  struct sock_fprog program = {N + 3, code};
+  pthread_t a, b;
+  code[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+  for (int i = 0; i < N; i++)
+    code[i + 1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], N - i, 0);
+  code[N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+  code[N + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  pthread_create(&a, 0, work, 0);
+  pthread_create(&b, 0, work, 0);
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
+    return 77;
+  __atomic_store_n(&go, 1, __ATOMIC_RELEASE);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  return 0;
+}
+C
+"$RAILBIRD" cc -g confined.c -o confined
+rm -f r.json
+as 66 sampler=all:report=text,json:r.json ./confined
+expect "reports behind a filter, with names" "$(reports) $(grep -c '#0 work .*confined.c:' err) $(grep -c '"function":"work"' r.json)" "1 2 1"
 
 # --- suppressed, and nothing read: statuses of the tool
 : >nothing
