@@ -52,7 +52,7 @@ load() {
 forward-zone:
   name: \".\"
   forward-addr: 127.0.0.1@$((port + 1))"
-  awk -v n="$queries" 'BEGIN { for (i = 0; i < n; i++) printf "n%d.%s. A\n", i * 7919 % (n / 4), i % 10 ? "field" : "none" }' >queries
+  awk -v n="$queries" 'BEGIN { for (i = 0; i < n; i++) printf "n%d.%s. A\n", i * 7919 % (n / 16), i % 10 ? "field" : "none" }' >queries
   "$plain/unbound" -c "$PWD/upstream.conf" &
   pids+=($!)
   measured "$tree/unbound" -c "$PWD/server.conf" &
@@ -62,7 +62,7 @@ forward-zone:
     ask status >/dev/null 2>&1 && break
     sleep 0.1
   done
-  dnsperf -s 127.0.0.1 -p $port -d queries -c 8 -q 40 -t 300 >dnsperf.out 2>dnsperf.err &
+  dnsperf -s 127.0.0.1 -p $port -d queries -c 8 -q 40 -t 3600 >dnsperf.out 2>dnsperf.err &
   pids+=($!)
   for ((i = 0; i < 8; i++)); do
     { ask stats_noreset && ask dump_cache && ask flush n$i.field && ask local_data "own$i. 60 A 192.0.2.$i"; } >/dev/null || status=1
