@@ -13,11 +13,6 @@
 #define FREED_KEPT 1024u
 #define AROUND     32768u // bytes on either side of a piece that are compared with what is recorded
 
-static bool inside_granule(const struct rb_touch *t)
-{
-    return t->size <= 8 && (t->address & 7) + t->size <= 8;
-}
-
 // Into the history, unless it is there already; `frame` if it is not the caller's at pc.
 RB_INLINE void put(struct rb_self *me, const struct rb_touch *t, uintptr_t pc,
                    const struct rb_unwind_frame *frame)
@@ -26,7 +21,7 @@ RB_INLINE void put(struct rb_self *me, const struct rb_touch *t, uintptr_t pc,
 
     if (RB_UNLIKELY(rb_recording))
         rb_record_access(me, t, pc);
-    if (inside_granule(t) && rb_history_knows(me, t))
+    if (rb_is_in_line(t) && rb_history_knows(me, t))
         return;
     const rb_stack stack = frame ? rb_stack_from(&me->walk, frame, rb_process.stack_depth)
                                  : rb_stack_here(&me->walk, pc, rb_process.stack_depth);
@@ -163,8 +158,27 @@ void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr
         rb_sampling_cost(me, rb_arch_ticks() - start);
 }
 
+// With sampler=all most accesses are ones that the thread remembers. Returns true for those. What rb_skip has
+// counted is read later (sampling.c).
+RB_INLINE bool is_recalled(uintptr_t address, size_t size, unsigned how)
+{
+    const struct rb_touch t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0, true};
+    struct rb_self *me = rb_self_tls;
+
+    if (RB_UNLIKELY(!me || me->busy || !me->recent))
+        return false;
+    me->busy = 1; // a handler here would change what is remembered
+    __asm__ volatile("" ::: "memory");
+    const bool recalled = rb_history_recalls(me, &t) && !rb_recording && !rb_watchpoints_due();
+    me->count.sampled += recalled;
+    rb_leave(me);
+    return recalled;
+}
+
 void rb_access_slow(uintptr_t address, size_t size, unsigned how, uintptr_t pc)
 {
+    if (RB_UNLIKELY(rb_process.take_all) && is_recalled(address, size, how))
+        return;
     struct rb_self *me = rb_is_drowsy(pc) || rb_thin_passes(address, size, pc) ? NULL : rb_enter();
 
     if (!me)

@@ -1,457 +1,226 @@
-#include "rt/history.h"
+// An access and the entries of its lines: what it races with, what it takes from them, and how it is put in.
+#include "rt/history_table.h"
 
-#include <errno.h>
-#include <sys/mman.h>
-
-#include "rt/footprint.h"
-#include "rt/record.h"
-
-#define ENTRIES    10u
-#define LINE_SHIFT 5 // a bucket holds the cells of 32 bytes of memory
-#define PAGE_SHIFT 12
-#define PAGES      (1u << 15)
-#define AREA_SHIFT 21 // an area's pages have their counters together
-#define ATOMIC     ((uint64_t)1 << 60)
-
-struct entry {
-    uint64_t key;        // 0: free
-    uint32_t generation; // older than rb_process.generation: forgotten
-    uint32_t used;       // the bucket's tick when it last was
+// The part of an access that is in one line.
+struct part {
+    uint64_t line;
+    uint32_t mask;
+    uint32_t generation;
+    uint64_t own; // what its entry has for an epoch, but for the line's number
 };
 
-// Entries together in front: a look for a key that is not there touches three cache lines, not eight.
-struct bucket {
-    rb_spin lock;
-    uint32_t tick;
-    struct entry entry[ENTRIES];
-    uint64_t unused[3];
-    struct rb_cell cell[ENTRIES]; // of entry i
-} __attribute__((aligned(512)));
-_Static_assert(sizeof(struct bucket) == 512, "eight cache lines");
-
-static inline struct rb_cell *cell_of(struct entry *e)
+// Does this access, which comes after the entry's and is atomic if that is, conflict with all that that does?
+static inline bool dominates(const struct rb_touch *t, uint64_t epoch)
 {
-    struct bucket *b = (struct bucket *)((uintptr_t)e & ~(uintptr_t)511);
-
-    return &b->cell[e - b->entry];
+    return (t->write || !rb_epoch_is_write(epoch)) && t->atomic == ((epoch & RB_ENTRY_ATOMIC) != 0);
 }
 
-static struct bucket *buckets;
-static uint64_t bucket_mask;
-static uint64_t *lines; // of memory that may have entries in a bucket: a bit for each, hashed; close
-                        // together, as whole pages are asked about
-static uint32_t *pages; // PAGES counters
+// Where an entry is; NULL: nowhere.
+struct place {
+    struct rb_bucket *bucket;
+    unsigned i;
+};
 
-// Areas of 2 MiB that ever had an entry: a bit for each, hashed. Most of a new thread's stack lies in others.
-static uint64_t areas[64];
-
-// The key of an entry: granule number, the bytes of it, and whether atomically.
-static inline uint64_t make_key(uintptr_t granule, unsigned mask, bool atomic)
+// Puts bytes of an access in: into `same`, which has its epoch and stack, else into `spare`, which is in use
+// with no bytes left, else into a place of its own.
+static inline void put_part(struct rb_self *me, struct rb_bucket *home, const struct part *p, uint64_t where,
+                            uint32_t mask, struct place same, struct place spare)
 {
-    return (uint64_t)granule << 8 | mask | (atomic ? ATOMIC : 0);
-}
+    struct rb_bucket *b = spare.bucket;
 
-static inline uintptr_t key_granule(uint64_t key)
-{
-    return (uintptr_t)(key & ~ATOMIC) >> 8;
-}
-
-static inline uint64_t mix(uint64_t x)
-{
-    x *= 0x9e3779b97f4a7c15u;
-    return x ^ x >> 29;
-}
-
-// Neighbours have neighbouring buckets: an array does not get in its own way, and a page of memory takes few
-// of ours.
-static inline struct bucket *bucket_of(uintptr_t address)
-{
-    const uint64_t line = address >> LINE_SHIFT & ((1u << (PAGE_SHIFT - LINE_SHIFT)) - 1);
-
-    return &buckets[((mix(address >> PAGE_SHIFT) >> 20) + line) & bucket_mask];
-}
-
-static inline uint64_t *lines_of(const struct bucket *b)
-{
-    return &lines[b - buckets];
-}
-
-static inline uint64_t line_bit(uintptr_t address)
-{
-    return (uint64_t)1 << (mix(address >> LINE_SHIFT) >> 58);
-}
-
-// Counters of neighbouring pages are neighbours.
-static inline uint32_t *page_of(uintptr_t address)
-{
-    const uint64_t page = address >> PAGE_SHIFT & ((1u << (AREA_SHIFT - PAGE_SHIFT)) - 1);
-
-    return &pages[((mix(address >> AREA_SHIFT) >> 20) + page) & (PAGES - 1)];
-}
-
-static inline uint64_t *area_of(uintptr_t address, uint64_t *bit)
-{
-    const uint64_t hash = mix(address >> AREA_SHIFT) >> 40;
-
-    *bit = (uint64_t)1 << (hash & 63);
-    return &areas[hash >> 6 & (RB_LENGTH(areas) - 1)];
-}
-
-static inline bool area_is_used(uintptr_t address)
-{
-    uint64_t bit;
-    const uint64_t *word = area_of(address, &bit);
-
-    return __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
-}
-
-static inline void use_area(uintptr_t address)
-{
-    uint64_t bit, *word = area_of(address, &bit);
-
-    if (RB_UNLIKELY(!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)))
-        __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
-}
-
-int rb_history_init(size_t bytes)
-{
-    size_t count = 64;
-
-    while (count * 2 * sizeof(struct bucket) <= bytes)
-        count *= 2;
-    buckets = mmap(NULL, count * sizeof(struct bucket), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (buckets == MAP_FAILED)
-        return -ENOMEM;
-    pages = mmap(NULL, PAGES * sizeof(*pages), PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (pages == MAP_FAILED)
-        return -ENOMEM;
-    bucket_mask = count - 1;
-    rb_footprint_map(buckets, count * sizeof(struct bucket));
-    lines = mmap(NULL, count * sizeof(*lines), PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (lines == MAP_FAILED)
-        return -ENOMEM;
-    rb_footprint_map(pages, PAGES * sizeof(*pages));
-    rb_footprint_table(pages, PAGES * sizeof(*pages));
-    rb_footprint_map(lines, count * sizeof(*lines));
-    return 0;
-}
-
-// Single-threaded: the pages come back as zeros.
-void rb_history_reset_after_fork(void)
-{
-    if (!buckets)
+    if (same.bucket) {
+        same.bucket->mask[same.i] |= mask;
+    } else if (b && mask) {
+        b->live += RB_TICK;
+        b->age[spare.i] = (uint8_t)(b->live / RB_TICK);
+        b->mask[spare.i] = mask;
+        b->epoch[spare.i] = p->own;
+        b->where[spare.i] = where;
         return;
-    madvise(buckets, (bucket_mask + 1) * sizeof(struct bucket), MADV_DONTNEED);
-    madvise(pages, PAGES * sizeof(*pages), MADV_DONTNEED);
-    madvise(lines, (bucket_mask + 1) * sizeof(*lines), MADV_DONTNEED);
-    __builtin_memset(areas, 0, sizeof(areas));
-}
-
-// Takes an entry out of its bucket, whose lock is held.
-static void drop(struct rb_self *me, struct entry *e)
-{
-    rb_process.ops->cell_clear(&me->engine, cell_of(e));
-    __atomic_fetch_sub(page_of(key_granule(e->key) << 3), 1, __ATOMIC_RELAXED);
-    e->key = 0;
-}
-
-// A place for a new key: a free or forgotten one, else the one unused for longest.
-static struct entry *make_room(struct rb_self *me, struct bucket *b, uint64_t key, uint32_t generation)
-{
-    struct entry *victim = &b->entry[0];
-
-    for (unsigned i = 0; i < ENTRIES; i++) {
-        struct entry *e = &b->entry[i];
-        if (!e->key || e->generation != generation) {
-            victim = e;
-            break;
-        }
-        if (b->tick - e->used > b->tick - victim->used)
-            victim = e;
+    } else if (mask) {
+        rb_entry_put(me, home, p->line, p->own, where, mask);
     }
-    if (victim->key) {
-        if (victim->generation == generation)
-            me->count.dropped++;
-        drop(me, victim);
-    }
-    use_area(key_granule(key) << 3);
-    *victim = (struct entry){.key = key, .generation = generation};
-    *cell_of(victim) = (struct rb_cell){0, 0, 0, 0};
-    __atomic_fetch_or(lines_of(b), line_bit(key_granule(key) << 3), __ATOMIC_RELAXED);
-    __atomic_fetch_add(page_of(key_granule(key) << 3), 1, __ATOMIC_RELAXED);
-    return victim;
+    if (b)
+        rb_entry_clear(b, spare.i);
 }
 
-static inline bool overlaps(const struct entry *e, uint64_t key, uint32_t generation)
-{
-    return e->key && key_granule(e->key) == key_granule(key) && (e->key & key & 0xff) &&
-           e->generation == generation;
-}
+// An access on its way through the buckets that may have entries of its line.
+struct touching {
+    const struct part *part;
+    const struct rb_touch *touch;
+    uint64_t where;
+    bool record;
+    bool lost;     // the thread may not rely on remembering the access
+    uint32_t left; // bytes to put in
+    struct place same, spare;
+    struct rb_racing best;
+};
 
-// One granule. The bucket's lock is held.
-static void touch_granule(struct rb_self *me, struct bucket *b, uint64_t key, const struct rb_touch *t,
-                          uint64_t where, uint32_t generation, struct rb_hit *hit)
+// Checks the access against the bucket's entries of its line and takes its bytes from those it dominates.
+RB_INLINE void touch_bucket(struct rb_self *me, struct rb_bucket *b, struct touching *x)
 {
-    const struct rb_engine_ops *ops = rb_process.ops;
-    const struct rb_access access = {where, t->write};
-    struct rb_partner partner = {0, 0};
-    struct entry *mine = NULL;
+    const struct part *p = x->part;
+    const struct rb_touch *t = x->touch;
 
-    for (unsigned i = 0; i < ENTRIES; i++) {
-        struct entry *e = &b->entry[i];
-        if (!overlaps(e, key, generation))
+    for (uint32_t m = rb_bucket_tagged(b, p->line); m; m &= m - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(m);
+        const uint64_t epoch = b->epoch[i];
+        const uint32_t common = b->mask[i] & p->mask;
+        if (RB_UNLIKELY((epoch ^ p->own) & RB_HIGH))
             continue;
-        if (e->key == key) {
-            mine = e;
+        if (epoch == p->own && b->where[i] == x->where && x->record) {
+            x->same = (struct place){b, i};
             continue;
         }
-        if (t->atomic && (e->key & ATOMIC))
+        if (!common)
             continue;
-        ops->peek(&me->engine, &me->hb, cell_of(e), access, &partner);
-        if (partner.epoch && !hit->epoch)
-            *hit = (struct rb_hit){(key_granule(key) << 3) +
-                                       (unsigned)__builtin_ctz((unsigned)(e->key & key & 0xff)),
-                                   partner.epoch, partner.where, (e->key & ATOMIC) != 0};
+        const bool ordered = rb_ordered(&me->hb, epoch);
+        if (RB_UNLIKELY(!ordered) && rb_entry_conflicts(t, epoch))
+            rb_racing_consider(b, i, common, &x->best);
+        if (!t->write && epoch == (p->own | RB_EPOCH_WRITE))
+            x->left &= ~common; // what races with the read races with this write
+        if (!ordered || !dominates(t, epoch))
+            continue;
+        x->lost |= !x->record;
+        b->mask[i] &= ~common;
+        if (b->mask[i])
+            continue;
+        if (x->spare.bucket)
+            rb_entry_clear(b, i);
+        else
+            x->spare = (struct place){b, i};
     }
-    if (!mine) {
-        if (!t->record)
-            return;
-        mine = make_room(me, b, key, generation);
+}
+
+// Checks the part against the line's entries, takes its bytes from those that it dominates, and puts it in.
+// Returns false if the thread may not rely on remembering it.
+static bool touch_line(struct rb_self *me, struct rb_bucket *home, const struct part *p,
+                       const struct rb_touch *t, uint64_t where, bool record, struct rb_hit *hit)
+{
+    struct touching x = {
+        .part = p, .touch = t, .where = where, .record = record, .left = record ? p->mask : 0};
+
+    touch_bucket(me, home, &x);
+    for (unsigned row = 1; RB_UNLIKELY(row <= home->farthest); row++) {
+        struct rb_bucket *b = rb_bucket_row(home, row);
+        if (rb_bucket_begin(b, p->generation))
+            touch_bucket(me, b, &x);
     }
-    mine->used = ++b->tick;
-    ops->access(&me->engine, &me->hb, cell_of(mine), access, t->record, &partner);
-    if (partner.epoch && !hit->epoch && !t->atomic)
-        *hit = (struct rb_hit){(key_granule(key) << 3) + (unsigned)__builtin_ctz((unsigned)(key & 0xff)),
-                               partner.epoch, partner.where, false};
+    put_part(me, home, p, where, x.left, x.same, x.spare);
+    rb_racing_tell(&x.best, p->line, hit);
+    x.lost |= x.best.epoch != 0;
+    if (RB_UNLIKELY(x.lost))
+        rb_line_disturb(p->line);
+    return record && !x.lost;
+}
+
+// Adds to *known the bytes that the thread has accessed under its current epoch. Returns false if another
+// thread's access races with this one.
+RB_INLINE bool knows_bucket(const struct rb_self *me, const struct rb_bucket *b, const struct part *p,
+                            const struct rb_touch *t, uint32_t *known)
+{
+    for (uint32_t m = rb_bucket_tagged(b, p->line); m; m &= m - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(m);
+        const uint64_t epoch = b->epoch[i];
+        if (RB_UNLIKELY((epoch ^ p->own) & RB_HIGH) || !(b->mask[i] & p->mask))
+            continue;
+        if (epoch == p->own || epoch == (p->own | RB_EPOCH_WRITE))
+            *known |= b->mask[i];
+        else if (rb_entry_conflicts(t, epoch) && !rb_ordered(&me->hb, epoch))
+            return false;
+    }
+    return true;
+}
+
+static bool knows_line(const struct rb_self *me, const struct rb_bucket *home, const struct part *p,
+                       const struct rb_touch *t)
+{
+    uint32_t known = 0;
+
+    if (home->generation != p->generation || !knows_bucket(me, home, p, t, &known))
+        return false;
+    for (unsigned row = 1; RB_UNLIKELY(row <= home->farthest); row++) {
+        const struct rb_bucket *b = rb_bucket_row(home, row);
+        if (b->generation == p->generation && !knows_bucket(me, b, p, t, &known))
+            return false;
+    }
+    return (p->mask & ~known) == 0;
+}
+
+static inline struct part part_of(const struct rb_self *me, const struct rb_touch *t, uintptr_t at,
+                                  uintptr_t end, uint32_t generation)
+{
+    const unsigned first = at & ((1u << RB_LINE_SHIFT) - 1), room = (1u << RB_LINE_SHIFT) - first;
+    const uint64_t line = rb_line_of(at);
+
+    return (struct part){line, rb_line_mask(first, end - at < room ? (unsigned)(end - at) : room), generation,
+                         rb_own_epoch(&me->hb, t->write) | (t->atomic ? RB_ENTRY_ATOMIC : 0) |
+                             rb_line_high(line)};
+}
+
+// Under the lock of the line's bucket, as what it remembers is true then.
+static inline void remember(struct rb_self *me, const struct rb_touch *t, const struct part *p)
+{
+    const uintptr_t name = rb_recent_name(t);
+    const uint32_t stamp = rb_recent_stamp(t->address, p->generation);
+
+    if (!me->recent)
+        return;
+    struct rb_recent *r = rb_recent_of(me, t->address);
+    if (r->name != name || r->epoch != me->hb.epoch || r->stamp != stamp)
+        *r = (struct rb_recent){.name = name, .epoch = me->hb.epoch, .stamp = stamp};
+    if (t->write)
+        r->written |= p->mask;
+    r->known |= p->mask;
 }
 
 bool rb_history_knows(struct rb_self *me, const struct rb_touch *t)
 {
-    const unsigned first = t->address & 7, mask = ((1u << t->size) - 1) << first;
-    const uint64_t key = make_key(t->address >> 3, mask, t->atomic);
-    const rb_epoch mine = rb_own_epoch(&me->hb, t->write);
-    struct bucket *b = bucket_of(t->address);
     const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+    const struct part p = part_of(me, t, t->address, t->address + t->size, generation);
     bool known = false;
 
-    rb_spin_lock(&b->lock);
-    for (unsigned i = 0; i < ENTRIES; i++) {
-        struct entry *e = &b->entry[i];
-        if (!overlaps(e, key, generation))
-            continue;
-        if (e->key != key) {
-            known = false;
-            break;
-        }
-        const struct rb_cell *c = cell_of(e);
-        known = t->write ? c->write == mine && !c->read : c->read == mine;
+    if (RB_UNLIKELY(p.line == RB_NO_LINE))
+        return false;
+    const struct rb_bucket *home = rb_bucket_of(p.line);
+    rb_spin *lock = rb_bucket_lock(home);
+    rb_spin_lock(lock);
+    if (knows_line(me, home, &p, t)) {
+        known = true;
+        remember(me, t, &p);
     }
-    rb_spin_unlock(&b->lock);
+    rb_spin_unlock(lock);
     return known;
 }
 
-// Once the runtime is off, somebody's synchronisation goes unseen (thread.c).
-static inline void believe(struct rb_hit *hit)
+// Work on one line of an access, whose bucket is of its generation and locked.
+static void touch_part(struct rb_self *me, const struct part *p, const struct rb_touch *t, uint64_t where,
+                       bool record, struct rb_hit *hit)
 {
-    if (RB_UNLIKELY(hit->epoch) && !__atomic_load_n(&rb_process.on, __ATOMIC_SEQ_CST))
-        hit->epoch = 0;
+    struct rb_bucket *home = rb_bucket_of(p->line);
+    rb_spin *lock = rb_bucket_lock(home);
+
+    rb_spin_lock(lock);
+    if (rb_bucket_begin(home, p->generation) && touch_line(me, home, p, t, where, record, hit) &&
+        rb_is_in_line(t))
+        remember(me, t, p);
+    rb_spin_unlock(lock);
 }
 
 void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t where, struct rb_hit *hit)
 {
     const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
     const uintptr_t end = t->address + t->size;
-    uintptr_t at = t->address;
+    const bool record = t->record && me->hb.epoch < RB_EPOCH_TIME_MAX;
 
     hit->epoch = 0;
-    if (RB_UNLIKELY(!rb_is_remembered(generation)))
+    if (RB_UNLIKELY(!rb_is_remembered(generation) || me->engine.blind))
         return;
-    while (at < end) {
-        struct bucket *b = bucket_of(at);
-        const uintptr_t line_end = (at | ((1u << LINE_SHIFT) - 1)) + 1;
-        rb_spin_lock(&b->lock);
-        while (at < end && at < line_end) {
-            const unsigned first = at & 7, room = 8 - first;
-            const unsigned bytes = end - at < room ? (unsigned)(end - at) : room;
-            const unsigned mask = ((1u << bytes) - 1) << first;
-            touch_granule(me, b, make_key(at >> 3, mask, t->atomic), t, where, generation, hit);
-            at += bytes;
-        }
-        rb_spin_unlock(&b->lock);
+    for (uintptr_t at = t->address; at < end; at = rb_line_next(at)) {
+        const struct part p = part_of(me, t, at, end, generation);
+        if (RB_LIKELY(p.line != RB_NO_LINE))
+            touch_part(me, &p, t, where, record, hit);
     }
-    believe(hit);
-}
-
-// What to do with the entries of a bucket that overlap [from, end): its lock is held.
-typedef void (*visit)(struct rb_self *me, struct entry *e, void *context);
-
-static void visit_bucket(struct rb_self *me, struct bucket *b, uintptr_t from, uintptr_t end, visit function,
-                         void *context)
-{
-    uint64_t left = 0;
-
-    rb_spin_lock(&b->lock);
-    for (unsigned i = 0; i < ENTRIES; i++) {
-        struct entry *e = &b->entry[i];
-        const uintptr_t granule = key_granule(e->key) << 3;
-        if (e->key && granule + 8 > from && granule < end)
-            function(me, e, context);
-        if (e->key)
-            left |= line_bit(granule);
-    }
-    __atomic_store_n(lines_of(b), left, __ATOMIC_RELAXED);
-    rb_spin_unlock(&b->lock);
-}
-
-static void visit_line(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
-{
-    visit_bucket(me, bucket_of(from), from, end, function, context);
-}
-
-static size_t visit_all(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
-{
-    size_t looked_at = 0;
-
-    for (uint64_t i = 0; i <= bucket_mask; i++)
-        if (__atomic_load_n(&lines[i], __ATOMIC_RELAXED)) {
-            visit_bucket(me, &buckets[i], from, end, function, context);
-            looked_at++;
-        }
-    return looked_at;
-}
-
-// Visits all entries of [from, end), page by page, or bucket by bucket where there are more pages than
-// buckets (address space is reserved by terabytes). Areas, pages and lines without entries are passed over,
-// the lines without a lock: a thread that gives memory up has put its entries in before. Returns the number
-// of lines looked at.
-static size_t visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
-{
-    const uintptr_t page = (uintptr_t)1 << PAGE_SHIFT, line = (uintptr_t)1 << LINE_SHIFT;
-    const uintptr_t area = (uintptr_t)1 << AREA_SHIFT;
-    size_t looked_at = 0;
-
-    if ((end - from) >> PAGE_SHIFT > bucket_mask)
-        return visit_all(me, from, end, function, context);
-    for (uintptr_t at = from; at < end && at >= from; at = (at | (page - 1)) + 1) {
-        if (!area_is_used(at)) {
-            at |= area - 1;
-            continue;
-        }
-        if (__atomic_load_n(page_of(at), __ATOMIC_RELAXED) == 0)
-            continue;
-        const uintptr_t page_end = (at | (page - 1)) + 1, stop = page_end && page_end < end ? page_end : end;
-        for (uintptr_t l = at; l < stop; l = (l | (line - 1)) + 1) {
-            const uintptr_t line_end = (l | (line - 1)) + 1;
-            if (!(__atomic_load_n(lines_of(bucket_of(l)), __ATOMIC_RELAXED) & line_bit(l)))
-                continue;
-            visit_line(me, l, line_end < stop ? line_end : stop, function, context);
-            looked_at++;
-        }
-    }
-    return looked_at;
-}
-
-struct check {
-    const struct rb_touch *touch;
-    struct rb_hit *hit;
-};
-
-// The bytes of the entry that are in the touch, as in its key.
-static unsigned touched(const struct entry *e, const struct rb_touch *t)
-{
-    const uintptr_t granule = key_granule(e->key) << 3, end = t->address + t->size;
-    unsigned mask = (unsigned)e->key & 0xff;
-
-    if (t->address > granule)
-        mask &= 0xffu << (t->address - granule);
-    if (end < granule + 8)
-        mask &= (1u << (end - granule)) - 1;
-    return mask;
-}
-
-static void check_entry(struct rb_self *me, struct entry *e, void *context)
-{
-    const struct check *c = context;
-    struct rb_partner partner = {0, 0};
-    const unsigned mask = touched(e, c->touch);
-
-    if (c->hit->epoch || !mask || e->generation != __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE))
-        return;
-    rb_process.ops->peek(&me->engine, &me->hb, cell_of(e), (struct rb_access){0, c->touch->write}, &partner);
-    if (partner.epoch)
-        *c->hit = (struct rb_hit){(key_granule(e->key) << 3) + (unsigned)__builtin_ctz(mask), partner.epoch,
-                                  partner.where, (e->key & ATOMIC) != 0};
-}
-
-void rb_history_check(struct rb_self *me, const struct rb_touch *t, struct rb_hit *hit)
-{
-    struct check check = {t, hit};
-
-    hit->epoch = 0;
-    visit_range(me, t->address, t->address + t->size, check_entry, &check);
-    believe(hit);
-}
-
-static void drop_entry(struct rb_self *me, struct entry *e, void *context)
-{
-    (void)context;
-    drop(me, e);
-}
-
-void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes)
-{
-    if (!bytes || from + bytes < from)
-        return;
-    rb_record_forget(me, from, bytes);
-    rb_history_drop(me, from, bytes);
-}
-
-void rb_history_drop(struct rb_self *me, uintptr_t from, size_t bytes)
-{
-    me->count.forgotten += visit_range(me, from, from + bytes, drop_entry, NULL);
-}
-
-// One granule: its entries are taken out and put in under another key.
-static void move_granule(struct rb_self *me, uintptr_t from, uintptr_t to)
-{
-    const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
-    struct bucket *b = bucket_of(from);
-    struct entry moving[ENTRIES];
-    struct rb_cell cells[ENTRIES];
-    unsigned n = 0;
-
-    rb_spin_lock(&b->lock);
-    for (unsigned i = 0; i < ENTRIES; i++) {
-        struct entry *e = &b->entry[i];
-        if (!e->key || key_granule(e->key) << 3 != from || e->generation != generation)
-            continue;
-        cells[n] = *cell_of(e);
-        moving[n++] = *e;
-        __atomic_fetch_sub(page_of(from), 1, __ATOMIC_RELAXED);
-        e->key = 0;
-    }
-    rb_spin_unlock(&b->lock);
-    visit_line(me, to, to + 8, drop_entry, NULL);
-    b = bucket_of(to);
-    rb_spin_lock(&b->lock);
-    for (unsigned i = 0; i < n; i++) {
-        const uint64_t key = make_key(to >> 3, moving[i].key & 0xff, (moving[i].key & ATOMIC) != 0);
-        struct entry *e = make_room(me, b, key, generation);
-        *cell_of(e) = cells[i];
-        e->used = ++b->tick;
-    }
-    rb_spin_unlock(&b->lock);
-}
-
-void rb_history_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes)
-{
-    rb_record_forget(me, from, bytes);
-    rb_record_forget(me, to, bytes);
-    for (size_t i = 0; i < bytes && from != to; i += 8) {
-        const size_t at = to > from ? bytes - 8 - i : i;
-        move_granule(me, from + at, to + at);
-    }
+    me->hb.sampled |= record;
+    rb_hit_believe(hit);
 }

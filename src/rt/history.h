@@ -1,17 +1,16 @@
-// The access history of the running program: a bounded table of cells by address, without a fixed shadow
+// The access history of the running program: a bounded table of accesses by address, without a fixed shadow
 // range.
 //
-// Memory is cut into granules of 8 bytes. An access touches some bytes of one granule or several; for each
-// granule and each set of bytes (mask) that was used on it there is one cell, and atomic accesses have cells
-// of their own. An access is checked against all cells of its granule whose bytes overlap its own, and put
-// into the cell of exactly its own bytes. That is exact: what a cell forgets is dominated by an access to the
-// same bytes (engine/access_history.h), and an atomic access conflicts with plain ones only.
+// An entry is an access that was made: its epoch, its stack, and which bytes of one line (32 bytes) of memory
+// it was to. Accesses to one line with the same epoch, the same stack and of the same kind are one entry, so
+// memory goes by the places and times of accesses and not by their bytes. An access is checked against each
+// entry that shares bytes with it, takes those bytes from the entries that it dominates, and becomes an entry
+// or part of one. docs/runtime.md, section 6, has why that is exact.
 //
-// The cells of 32 bytes of memory share a bucket, and a bucket is 8 cache lines with a lock. A full bucket
-// gives up the entry that was not used for longest, and counts it: a race may be missed, none invented.
-// `pages` counts the entries of each page (hashed), so that forgetting a range (malloc, mmap, a new stack)
-// looks at a page's buckets only if there is something. Invariant: pages[hash(page)] = entries with a key
-// there.
+// The entries of some lines share a bucket of 8 cache lines, with a lock. A full bucket gives up the entry
+// that was put in longest ago, and counts it: a race may be missed, none invented. `pages` counts the entries
+// of each page (hashed), so that forgetting a range (malloc, mmap, a new stack) looks at a page's buckets
+// only if there is something. Invariant: pages[hash(page)] = entries there.
 #ifndef RB_RT_HISTORY_H
 #define RB_RT_HISTORY_H
 
@@ -59,19 +58,69 @@ struct rb_touch {
 
 // The earlier side of a race, as found.
 struct rb_hit {
-    uintptr_t address; // of the granule's first overlapping byte
+    uintptr_t address; // of the first byte that both touch, in one line
     rb_epoch epoch;    // 0: no race
     uint64_t where;
     bool atomic;
 };
 
 RB_HIDDEN int rb_history_init(size_t bytes);
+RB_HIDDEN bool rb_history_has_dropped(void); // for want of room, since the start or the fork
 RB_HIDDEN void rb_history_reset_after_fork(void);
 
-// Is the access already in its cell, under this very epoch, with nothing else there to be checked? Then it
-// has nothing to tell or to learn, and no stack is needed for it. For accesses inside one granule.
+#define RB_LINE_SHIFT 5 // logarithm of a line's bytes
+
+// ---- what a thread remembers of its last accesses (rt.h) ------------------------------------------------
+// An access that the thread has made under its current epoch, and with which nobody has raced since, has
+// nothing to tell and nothing to learn. If its line is among those that the thread remembers, that costs a
+// few comparisons and no lock. Whoever records an access that races with one of the line, or takes one away
+// from it, changes its stamp; so does a new generation.
+
+#define RB_DISTURBED 256u
+extern RB_HIDDEN uint32_t rb_history_disturbed[RB_DISTURBED]; // times, by line
+
+RB_INLINE uint32_t rb_line_hash(uintptr_t address)
+{
+    return (uint32_t)(address >> RB_LINE_SHIFT) & (RB_DISTURBED - 1);
+}
+
+RB_INLINE bool rb_is_in_line(const struct rb_touch *t)
+{
+    return (t->address & ((1u << RB_LINE_SHIFT) - 1)) + t->size <= 1u << RB_LINE_SHIFT;
+}
+
+RB_INLINE struct rb_recent *rb_recent_of(struct rb_self *me, uintptr_t address)
+{
+    return &me->recent[address >> RB_LINE_SHIFT & (RB_RECENT - 1)];
+}
+
+// The line's address, and in a bit of it whether atomically.
+RB_INLINE uintptr_t rb_recent_name(const struct rb_touch *t)
+{
+    return (t->address | ((1u << RB_LINE_SHIFT) - 1)) - t->atomic;
+}
+
+// Both only grow, so their sum stays if both do.
+RB_INLINE uint32_t rb_recent_stamp(uintptr_t address, uint32_t generation)
+{
+    return generation + __atomic_load_n(&rb_history_disturbed[rb_line_hash(address)], __ATOMIC_RELAXED);
+}
+
+RB_INLINE bool rb_history_recalls(struct rb_self *me, const struct rb_touch *t)
+{
+    const struct rb_recent *r = rb_recent_of(me, t->address);
+    const unsigned first = t->address & ((1u << RB_LINE_SHIFT) - 1);
+    const uint64_t mask = (((uint64_t)1 << (t->size & 63)) - 1) << first;
+
+    return t->size <= 1u << RB_LINE_SHIFT && r->name == rb_recent_name(t) && r->epoch == me->hb.epoch &&
+           r->stamp ==
+               rb_recent_stamp(t->address, __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE)) &&
+           (mask & ~(uint64_t)(t->write ? r->written : r->known)) == 0;
+}
+
+// Returns true if the access is one of those, by looking at its line's entries. For accesses inside one line.
 RB_HIDDEN bool rb_history_knows(struct rb_self *me, const struct rb_touch *t);
-// Checks and records; the first race found is in *hit. `where` is called for only once a touch.
+// Checks and records; the first race found is in *hit.
 RB_HIDDEN void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t where,
                                 struct rb_hit *hit);
 // Compares a plain access with what is there, and records nothing; empty pages cost a look each.

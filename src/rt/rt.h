@@ -54,6 +54,14 @@ struct rb_known {
 #define RB_KNOWN_SHIFT 58u
 #define RB_KNOWN       64u
 
+// A line of memory of which the thread made accesses under its current epoch (history.h).
+struct rb_recent {
+    uintptr_t name; // 0: none
+    uint32_t epoch, stamp;
+    uint32_t written, known; // bytes of it: written, and written or read
+};
+#define RB_RECENT 256u
+
 struct rb_self {
     struct rb_thread hb;     // what the engine knows of the thread
     struct rb_engine engine; // the same for all threads but `width` and `blind`
@@ -68,8 +76,8 @@ struct rb_self {
     int ignore_reads, ignore_writes, ignore_sync;
     int inside_mutex; // that the program makes of atomics (annotations.c)
     uintptr_t mutex;  // the outermost
-    bool creating; // a thread: libc frees what was that of a dead one, in its own order
-    bool ending;   // the last destructor has run
+    bool creating;    // a thread: libc frees what was that of a dead one, in its own order
+    bool ending;      // the last destructor has run
 
     // Sampling: rb_skip counts down from `granted`; see sampling.c.
     int64_t granted;
@@ -86,9 +94,10 @@ struct rb_self {
     struct rb_fences *fences;        // fences.c, once it used one
     struct rb_known known[RB_KNOWN]; // by address
     int64_t fiber_skip;              // rb_skip while another fiber runs (annotations.c)
+    struct rb_recent *recent;        // RB_RECENT of them, by line; NULL: it remembers none
     void *record;                    // record.c: the thread's buffer
 
-    uint64_t uses[RB_USES];          // not thread-local: dlopen has little room for that
+    uint64_t uses[RB_USES]; // not thread-local: dlopen has little room for that
 
     struct rb_rt_counters count;
     struct rb_found *found; // race.c: a race met while an object's lock was held, to be reported after
@@ -112,8 +121,8 @@ extern RB_TLS RB_HIDDEN int64_t rb_odd_skip;
 
 // The process. Written at start, by fork's child, and where noted.
 struct rb_process {
-    bool on;    // the runtime works; false: everything passes through
-    bool child; // of a fork, and has not become another program since
+    bool on;        // the runtime works; false: everything passes through
+    bool child;     // of a fork, and has not become another program since
     bool sandboxed; // sandbox.h
     uint32_t pid;   // of the process; 0: in a child that may not ask for it
     const struct rb_engine_ops *ops;

@@ -157,11 +157,24 @@ static int start_clocks(struct rb_self *t)
     return r;
 }
 
+// Returns room for the lines that a thread remembers, those of the state's last thread if it had one. It is
+// worth its memory where every access is taken.
+static struct rb_recent *recent_lines(struct rb_recent *last)
+{
+    const size_t bytes = RB_RECENT * sizeof(*last);
+
+    if (!last)
+        return rb_process.take_all ? rb_arena_zalloc(&selves, bytes) : NULL;
+    __builtin_memset(last, 0, bytes);
+    return last;
+}
+
 // A state with a slot, known to the engine; NULL when either is not to be had. With the lock held.
 static struct rb_self *make_state(enum state state, uint32_t id)
 {
     const uint32_t s = take_slot();
     struct rb_self *t = s == RB_NO_SLOT ? NULL : unused;
+    const bool from_before = t != NULL;
 
     if (s == RB_NO_SLOT)
         return NULL;
@@ -173,7 +186,9 @@ static struct rb_self *make_state(enum state state, uint32_t id)
         rest_slot(s);
         return NULL;
     }
+    struct rb_recent *const recent = recent_lines(from_before ? t->recent : NULL);
     __builtin_memset(t, 0, sizeof(*t));
+    t->recent = recent;
     t->hb.slot = s;
     t->engine = (struct rb_engine){rb_process.ops, &rb_process.arena, slot_count, false};
     if (start_clocks(t)) {
