@@ -309,6 +309,7 @@ int rb_finish(int status)
     rb_record_finish();
     rb_races_finish();
     rb_stats_print();
+    rb_stats_say_dropped();
     bool failed = rb_process.races != 0;
     if (__tsan_on_finalize)
         failed = __tsan_on_finalize(failed) != 0;

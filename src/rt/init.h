@@ -27,6 +27,8 @@ RB_HIDDEN int rb_finish(int status);
 RB_HIDDEN void rb_halt(void) __attribute__((noreturn));
 // Statistics as asked for (stats.c).
 RB_HIDDEN void rb_stats_print(void);
+// Says in a line that the history had no room for some accesses, if that is so. Nobody need ask.
+RB_HIDDEN void rb_stats_say_dropped(void);
 
 // Places the program has declared to race by intention (annotations.c).
 RB_HIDDEN bool rb_is_benign(uintptr_t address);

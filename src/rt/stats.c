@@ -87,7 +87,8 @@ static bool collect(struct lines *l)
         const struct rb_footprint footprint = rb_footprint();
         add(l, "memory_used", "bytes of memory that the runtime has taken",
             footprint.resident + rb_stack_bytes());
-        add(l, "memory_mapped", "bytes of address space that it has", footprint.mapped + rb_options.memory / 8);
+        add(l, "memory_mapped", "bytes of address space that it has",
+            footprint.mapped + rb_options.memory / 8);
     }
     add(l, "memory_limit", "bytes it was allowed (memory=), without the amount a thread", rb_options.memory);
     return true;
@@ -137,6 +138,33 @@ static void as_json(struct rb_text *t, const struct lines *l)
         rb_put_string(t, rb_watchpoints_missing());
     }
     rb_put(t, "}\n");
+}
+
+void rb_stats_say_dropped(void)
+{
+    struct rb_totals totals;
+    char line[256];
+    struct rb_text t;
+
+    if (!rb_history_has_dropped())
+        return;
+    rb_threads_totals(&totals);
+    if (!totals.rt.dropped)
+        return;
+    rb_text_init(&t, line, sizeof(line));
+    rb_put(&t, "Railbird: ");
+    rb_put_number(&t, totals.rt.dropped);
+    rb_put(&t, " entries, for ");
+    rb_put_number(&t, totals.rt.sampled);
+    rb_put(&t, " sampled accesses, were dropped from the history for want of memory (memory=");
+    if (rb_options.memory >> 20 << 20 == rb_options.memory) {
+        rb_put_number(&t, rb_options.memory >> 20);
+        rb_put_char(&t, 'M');
+    } else {
+        rb_put_number(&t, rb_options.memory);
+    }
+    rb_put(&t, "): races may be missed\n");
+    rb_say(t.start, (size_t)(t.at - t.start));
 }
 
 void rb_stats_print(void)

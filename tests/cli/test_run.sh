@@ -215,6 +215,24 @@ wait $runner 2>/dev/null || true
 for _ in $(seq 2000); do kill -0 "$(cat pid)" 2>/dev/null || break; sleep 0.05; done
 ! kill -0 "$(cat pid)" 2>/dev/null || fail "the program outlives a killed run"
 
+# --- memory that is too small for what it should remember is told, once
+cat >many.c <<'C'
+static volatile char many[1 << 20];
+int main(void)
+{
+    for (int i = 0; i < 1 << 20; i++)
+        many[i] = 1;
+    return 0;
+}
+C
+"$RAILBIRD" cc many.c -o many
+run 0 -o sampler=all -o memory=1M ./many
+expect "lines about memory=1M" "$(wc -l <err)" 1
+grep -Eqx 'Railbird: [1-9][0-9]* entries, for [0-9]+ sampled accesses, were dropped .*\(memory=1M\): races may be missed' err ||
+  fail "what was dropped: $(cat err)"
+run 0 -o sampler=all ./many
+expect "lines about memory that suffices" "$(cat err)" ''
+
 # --- the self-test; and it fails where a program does not behave
 run 0 --self-test
 expect "lines of the self-test" "$(grep -c '^ok .*5 of 5 runs$' out)" 2
