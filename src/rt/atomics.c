@@ -101,6 +101,7 @@ static void collect(struct rb_self *me, struct rb_object *o)
     if (!f)
         return;
     rb_sync_acquire(f->shadow, &o->main);
+    rb_known_write(f->shadow, rb_known_of(f->shadow, o->address), o->address, o, true, false);
     rb_record_sync(f->shadow, RB_LOAD, o->address);
     f->has_collected = true;
 }
@@ -265,6 +266,19 @@ RB_INLINE bool quick_end(const struct rb_known *k, const volatile void *a, bool 
     rb_known_count(me, me->count.acquires + me->count.releases);
     rb_leave(me);
     return still;
+}
+
+// For a relaxed load: what the thread's shadow has heard of the object, if that is all there is. It is asked
+// again after the load. No guard: a handler in between can only make it hear more.
+RB_INLINE const struct rb_known *collected(const volatile void *a)
+{
+    const struct rb_self *me = rb_self_tls;
+
+    if (RB_UNLIKELY(!me || me->busy || (me->ignore_sync | me->inside_mutex) || !rb_process.quick ||
+                    !me->fences))
+        return NULL;
+    const struct rb_known *k = rb_known_of(me->fences->shadow, (uintptr_t)a);
+    return rb_known_heard(k, (uintptr_t)a) ? k : NULL;
 }
 
 // After a load: nobody had released to it, so there was nothing to hear, at once or by a fence. Whoever
@@ -451,6 +465,14 @@ static inline bool orders_nothing(int order)
             rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                           \
             return value;                                                                              \
         }                                                                                              \
+        const struct rb_known *c = order == __ATOMIC_RELAXED ? collected(a) : NULL;                    \
+        if (c) {                                                                                       \
+            value = RAW_LOAD(a);                                                                       \
+            if (rb_known_heard(c, (uintptr_t)a)) {                                                     \
+                rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                       \
+                return value;                                                                          \
+            }                                                                                          \
+        }                                                                                              \
         const struct rb_known *k = acquires(order) ? quick_begin(a, true, false) : NULL;               \
         if (k) {                                                                                       \
             value = RAW_LOAD(a);                                                                       \
@@ -551,8 +573,9 @@ static inline bool orders_nothing(int order)
         return old;                                                                                 \
     }
 
-// The three shapes of compare-exchange share one body. A failed one only reads, under its own order.
-#define RB_CAS_OF(bits, RAW_CAS)                                                                             \
+// The three shapes of compare-exchange share one body. A failed one only reads, under its own order: it is a
+// load, and no more if a look finds that it fails. Whoever waits for a lock makes many of them.
+#define RB_CAS_OF(bits, RAW_LOAD, RAW_CAS)                                                                   \
     static RB_NOINLINE bool followed_cas##bits(volatile a##bits *a, a##bits *expected, a##bits value,        \
                                                int order, int failed, uintptr_t pc)                          \
     {                                                                                                        \
@@ -560,6 +583,13 @@ static inline bool orders_nothing(int order)
         order = plain_order(order);                                                                          \
         failed = plain_order(failed);                                                                        \
         const bool quiet = orders_nothing(order | failed);                                                   \
+        if (!quiet && RAW_LOAD(a) != wanted) {                                                               \
+            const a##bits seen = followed_load##bits(a, failed, pc);                                         \
+            if (seen != wanted) {                                                                            \
+                *expected = seen;                                                                            \
+                return false;                                                                                \
+            }                                                                                                \
+        }                                                                                                    \
         struct step s = {NULL, NULL, false, false, false, false};                                            \
         const struct rb_known *k = quiet ? NULL : quick_begin(a, acquires(order) || acquires(failed), true); \
         if (k) {                                                                                             \
@@ -646,7 +676,7 @@ static inline bool orders_nothing(int order)
     RB_RMW_OF(bits, fetch_or, RB_RAW_or)       \
     RB_RMW_OF(bits, fetch_xor, RB_RAW_xor)     \
     RB_RMW_OF(bits, fetch_nand, RB_RAW_nand)   \
-    RB_CAS_OF(bits, RB_RAW_CAS)
+    RB_CAS_OF(bits, RB_RAW_LOAD, RB_RAW_CAS)
 RB_ATOMIC_OF(8)
 RB_ATOMIC_OF(16)
 RB_ATOMIC_OF(32)
@@ -675,7 +705,7 @@ RB_RMW_OF(128, fetch_and, RB_128_and)
 RB_RMW_OF(128, fetch_or, RB_128_or)
 RB_RMW_OF(128, fetch_xor, RB_128_xor)
 RB_RMW_OF(128, fetch_nand, RB_128_nand)
-RB_CAS_OF(128, raw_cas128)
+RB_CAS_OF(128, RB_LOAD128, raw_cas128)
 
 static inline void store128(volatile a128 *a, a128 value)
 {
