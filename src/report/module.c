@@ -16,6 +16,11 @@
 #include "report/demangle.h"
 #include "report/race.h"
 
+struct variable {
+    Dwarf_Addr at;
+    Dwarf_Die die;
+};
+
 struct rb_module {
     enum rb_module_state state;
     Dwfl *session;
@@ -24,6 +29,9 @@ struct rb_module {
     Dwarf_Addr shift; // address in the file - address in its DWARF
     char *debug_path;
     Dwfl_Callbacks callbacks;
+    struct variable *variables; // by address, once `listed`
+    size_t variable_count, variable_room;
+    bool listed;
 };
 
 // ---------------------------------------------------------------------------------------------- open, close
@@ -95,6 +103,7 @@ void rb_module_close(struct rb_module *m)
     if (m->session)
         dwfl_end(m->session);
     free(m->debug_path);
+    free(m->variables);
     free(m);
 }
 
@@ -350,49 +359,74 @@ json_t *rb_module_code(struct rb_module *m, uint64_t address)
 
 #define CHEAP (4u << 20) // bytes of .debug_info that are walked for the place of a variable: ~30 ms
 
-static bool is_at(Dwarf_Die *variable, Dwarf_Addr address)
+// Returns false for a variable that has no fixed address.
+static bool address_of(Dwarf_Die *variable, Dwarf_Addr *address)
 {
     Dwarf_Attribute attribute, indirect;
     Dwarf_Op *operations;
-    Dwarf_Addr at;
     size_t count;
 
     if (!dwarf_attr(variable, DW_AT_location, &attribute) ||
         dwarf_getlocation(&attribute, &operations, &count) != 0 || count != 1)
         return false;
-    if (operations[0].atom == DW_OP_addr)
-        return operations[0].number == address;
+    if (operations[0].atom == DW_OP_addr) {
+        *address = operations[0].number;
+        return true;
+    }
     return (operations[0].atom == DW_OP_addrx || operations[0].atom == DW_OP_GNU_addr_index) &&
            dwarf_getlocation_attr(&attribute, operations, &indirect) == 0 &&
-           dwarf_formaddr(&indirect, &at) == 0 && at == address;
+           dwarf_formaddr(&indirect, address) == 0;
+}
+
+// Where memory is out a variable goes without its place.
+static void list_variable(struct rb_module *m, Dwarf_Die *die)
+{
+    Dwarf_Addr at;
+
+    if (!address_of(die, &at))
+        return;
+    if (m->variable_count == m->variable_room) {
+        const size_t room = m->variable_room ? 2 * m->variable_room : 256;
+        struct variable *grown = realloc(m->variables, room * sizeof(*grown));
+        if (!grown)
+            return;
+        m->variables = grown;
+        m->variable_room = room;
+    }
+    m->variables[m->variable_count++] = (struct variable){at, *die};
 }
 
 // Below namespaces and functions too: a function's static variables are theirs.
-static bool find_variable(Dwarf_Die *parent, Dwarf_Addr address, int depth, Dwarf_Die *variable)
+static void list_variables(struct rb_module *m, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die child;
 
     if (depth > 16 || dwarf_child(parent, &child) != 0)
-        return false;
+        return;
     do {
         switch (dwarf_tag(&child)) {
         case DW_TAG_variable:
-            if (is_at(&child, address)) {
-                *variable = child;
-                return true;
-            }
+            list_variable(m, &child);
             break;
         case DW_TAG_namespace:
         case DW_TAG_subprogram:
         case DW_TAG_lexical_block:
-            if (find_variable(&child, address, depth + 1, variable))
-                return true;
+            list_variables(m, &child, depth + 1);
             break;
         default:
             break;
         }
     } while (dwarf_siblingof(&child, &child) == 0);
-    return false;
+}
+
+// Of several at one address the one that DWARF has first is the first.
+static int compare_variables(const void *a, const void *b)
+{
+    const struct variable *one = a, *two = b;
+
+    if (one->at != two->at)
+        return one->at < two->at ? -1 : 1;
+    return (one->die.addr > two->die.addr) - (one->die.addr < two->die.addr);
 }
 
 static uint64_t debug_info_size(Dwarf *dwarf)
@@ -412,26 +446,50 @@ static uint64_t debug_info_size(Dwarf *dwarf)
     return 0;
 }
 
-static void set_definition(struct rb_module *m, json_t *object, Dwarf_Addr address)
+static void list_all_variables(struct rb_module *m)
 {
     Dwarf_CU *at = NULL;
-    Dwarf_Die unit, split, variable;
-    Dwarf_Attribute file;
+    Dwarf_Die unit, split;
     uint8_t kind;
+
+    m->listed = true;
+    if (debug_info_size(m->dwarf) > CHEAP)
+        return;
+    while (dwarf_get_units(m->dwarf, at, &at, NULL, &kind, &unit, &split) == 0)
+        list_variables(m, kind == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid ? &split : &unit, 0);
+    if (m->variable_count)
+        qsort(m->variables, m->variable_count, sizeof(*m->variables), compare_variables);
+}
+
+static Dwarf_Die *find_variable(struct rb_module *m, Dwarf_Addr address)
+{
+    size_t low = 0, high = m->variable_count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (m->variables[middle].at < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < m->variable_count && m->variables[low].at == address ? &m->variables[low].die : NULL;
+}
+
+static void set_definition(struct rb_module *m, json_t *object, Dwarf_Addr address)
+{
+    Dwarf_Die *variable;
+    Dwarf_Attribute file;
     int line;
 
-    if (!m->dwarf || debug_info_size(m->dwarf) > CHEAP)
+    if (!m->dwarf)
         return;
-    while (dwarf_get_units(m->dwarf, at, &at, NULL, &kind, &unit, &split) == 0) {
-        Dwarf_Die *tree = kind == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid ? &split : &unit;
-        if (!find_variable(tree, address, 0, &variable))
-            continue;
-        if (dwarf_decl_line(&variable, &line) == 0) {
-            set_attribute_file(object, dwarf_attr_integrate(&variable, DW_AT_decl_file, &file));
-            set_number(object, "line", line);
-        }
+    if (!m->listed)
+        list_all_variables(m);
+    variable = find_variable(m, address);
+    if (!variable || dwarf_decl_line(variable, &line) != 0)
         return;
-    }
+    set_attribute_file(object, dwarf_attr_integrate(variable, DW_AT_decl_file, &file));
+    set_number(object, "line", line);
 }
 
 json_t *rb_module_data(struct rb_module *m, uint64_t address)
