@@ -148,7 +148,8 @@ static void forward(int signal, siginfo_t *info, void *context)
 int launch_run(char *const *words, int stdout_to, struct launch *l)
 {
     struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
-    struct sigaction before[RB_LENGTH(forwarded)];
+    struct sigaction before[RB_LENGTH(forwarded)], child_before;
+    const struct sigaction waits = {.sa_handler = SIG_DFL};
     int pipes[2], problem = 0;
     sigset_t all, mask, passed_on;
 
@@ -164,11 +165,13 @@ int launch_run(char *const *words, int stdout_to, struct launch *l)
         if (before[i].sa_handler != SIG_IGN) // nohup
             sigaction(forwarded[i], &action, NULL);
     }
+    sigaction(SIGCHLD, &waits, &child_before); // where it is ignored, no status is left to wait for
     witness_start(&passed_on);
     const pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         for (size_t i = 0; i < RB_LENGTH(forwarded); i++)
             sigaction(forwarded[i], &before[i], NULL);
+        sigaction(SIGCHLD, &child_before, NULL);
         prctl(PR_SET_PDEATHSIG, SIGKILL); // kill -9 of us is meant for it
         if (getppid() != parent)
             _exit(127);
@@ -196,6 +199,7 @@ int launch_run(char *const *words, int stdout_to, struct launch *l)
     witness_end();
     for (size_t i = 0; i < RB_LENGTH(forwarded); i++)
         sigaction(forwarded[i], &before[i], NULL);
+    sigaction(SIGCHLD, &child_before, NULL);
     return problem;
 }
 

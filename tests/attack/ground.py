@@ -87,6 +87,8 @@ class Ground:
             return None
         run = [RAILBIRD, "run", "-o", "sampler=" + sampler] if build.startswith("tsan") else []
         got = self.run(wrapper + run + [ours] + list(words), options="sampler=" + sampler)
+        if run and got.status == 2 and not got.out and len(got.err.splitlines()) == 1 and got.err.startswith("railbird run: "):
+            return None  # refused, and why
         if got.out != wanted.out:
             return "output %r instead of %r, %s" % (got.out[:200], wanted.out[:200], got)
         unwatched = UNWATCHED in got.err

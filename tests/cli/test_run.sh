@@ -205,6 +205,13 @@ for signal in TERM USR1; do
   expect "exit in the object after $signal" "$(field exit)" 9
   grep -q 'got it' err || fail "$signal did not reach the program"
 done
+# SIGCHLD is ignored by those who start us: no matter to us, and left so to the program
+printf '#!/bin/sh\ngrep SigIgn /proc/$$/status\nexit 9\n' >ignores.sh
+chmod +x ignores.sh
+(trap '' CHLD && ./ignores.sh >wanted) || true
+(trap '' CHLD && "$RAILBIRD" run ./ignores.sh >out 2>err) && got=0 || got=$?
+expect "status where SIGCHLD is ignored" $got 9
+expect "signals that are ignored" "$(grep -o '[0-9a-f]*$' out)" "$(grep -o '[0-9a-f]*$' wanted)"
 # killed outright, it takes the program along
 rm -f pid
 "$RAILBIRD" run --json ./waits.sh >out 2>err &
