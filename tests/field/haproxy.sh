@@ -71,7 +71,7 @@ frontend answers
   bind 127.0.0.1:$((port + 2))
   http-request return status 200 content-type text/plain hdr Cache-Control "max-age=5" string "$(printf 'line of an answer %.0s' {1..40})"
 END
-  measured "$tree/haproxy" -f server.cfg -p pid &
+  measured "$tree/haproxy" -f server.cfg &
   pid=$!
   listening $((port + 2)) || status=1
   for i in 0 1; do
@@ -90,7 +90,7 @@ urllib.request.urlopen(sys.argv[1], timeout=120).read()' "http://127.0.0.1:$port
     wait "${n[i]}" || status=1
     sed -n 's/^\(Complete requests\|Failed requests\|Non-2xx responses\|Document Length\): *\(.*\)/\1 \2/p' ab.$i
   done
-  kill -USR1 "$(cat pid)" # ends when nothing is left to do
+  kill -USR1 "$(program_of $pid)" # ends when nothing is left to do
   wait $pid || status=1
   return $status
 }

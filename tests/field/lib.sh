@@ -6,7 +6,8 @@
 #   known='FUNCTION|FUNCTION'    functions whose own accesses were read in the source and are races of the program's; a
 #                                regular expression; empty: none. The file judged/PROGRAM says it of pairs instead: on each
 #                                line two regular expressions of functions (in either order) and the reason, between tabs;
-#                                &NAME as the first of them is the global variable that is raced for
+#                                &NAME as the first of them is the global variable that is raced for, and in `TOP<CALLER`
+#                                TOP is the function and CALLER one of those that called it
 #   input=MEGABYTES              if wanted: that much text, as the file `in` of the load
 #   plant='FILE|PATTERN'         where FIELD_PLANT puts a race: before PATTERN's first match, in code that several threads run
 #   build                        in a copy of the source, with $CC and $CXX (one word each for CMake: $CC1, $CXX1)
@@ -197,8 +198,8 @@ once() {
   fi
 }
 
-# measured COMMAND...: part of a load: COMMAND is the program; its CPU time is told apart from that of clients. Signals go to
-# COMMAND, not to this: its process number is in the file that the program itself writes, or it is asked to end.
+# measured COMMAND...: part of a load: COMMAND is the program; its CPU time is told apart from that of clients. Signals are for
+# COMMAND, which is another process: program_of PID, of what runs in the background.
 measured() {
   local status=0 file
   file=$(mktemp ../own.XXXXXX)
@@ -206,6 +207,12 @@ measured() {
   cat "$file" >>../own
   rm -f "$file"
   return $status
+}
+program_of() {
+  local child
+  read -r child </proc/"$1"/task/"$1"/children # the shell of the background
+  read -r child </proc/"$child"/task/"$child"/children
+  echo "$child"
 }
 
 # listening PORT: waits until somebody does
@@ -259,11 +266,15 @@ if os.path.exists(judged):
             assert reason.strip(), line
             causes.append((first, second))
 
-def is_judged(names, variable):
-    match = re.fullmatch
+def fits(pattern, access):
+    top_pattern, _, caller = pattern.partition("<")
+    return re.fullmatch(top_pattern, top(access).get("function", "?")) and (
+        not caller or any(re.fullmatch(caller, f["function"]) for f in frames(access)))
+
+def is_judged(accesses, variable):
     for x, y in causes:
-        for a, b in (names, names[::-1]):
-            if match(y, b) and (match(x[1:], variable) if x[0] == "&" else match(x, a)):
+        for a, b in (accesses, accesses[::-1]):
+            if fits(y, b) and (re.fullmatch(x[1:], variable) if x[0] == "&" else fits(x, a)):
                 return True
     return False
 
@@ -296,7 +307,7 @@ with open(os.path.join(folder, "places"), "w") as out:
         where = report.get("location") or {}
         print(key, where.get("name") or where.get("kind", "?"), " | ".join(places), sep="\t", file=out)
         names = [top(a).get("function", "?") for a in report["accesses"]]
-        if not (known and any(re.fullmatch(known, n) for n in names)) and not is_judged(names, where.get("name") or ""):
+        if not (known and any(re.fullmatch(known, n) for n in names)) and not is_judged(report["accesses"], where.get("name") or ""):
             new.append("%s  %s" % (key, " | ".join(places)))
 print(total("accesses"), count, len(reports), total("lost_edges"))
 print("\n".join(new))
