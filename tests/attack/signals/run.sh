@@ -19,11 +19,11 @@ for source in $RB_PROGRAMS; do
   [ "$name" != system_v ] || flags+=(-std=c11)
   gcc "${flags[@]}" "$here/$name.c" -o "$name.plain"
   "$RAILBIRD" cc "${flags[@]}" "$here/$name.c" -o "$name.ours"
-  timeout 20 "./$name.plain" $count >wanted 2>wanted.err || fail "$name: the plain build ends with $?"
+  timeout 300 "./$name.plain" $count >wanted 2>wanted.err || fail "$name: the plain build ends with $?"
   for sampler in "${samplers[@]}"; do
     for ((i = 0; i < runs; i++)); do
       status=0
-      RAILBIRD_OPTIONS=sampler=$sampler timeout 20 "./$name.ours" $count >out 2>err || status=$?
+      RAILBIRD_OPTIONS=sampler=$sampler timeout 300 "./$name.ours" $count >out 2>err || status=$?
       if [ $status != 0 ] || ! cmp -s wanted out || [ -s err ]; then
         fail "$name, $sampler, run $i: status $status: $(diff wanted out | head -n 5) $(head -c 300 err)"
       fi

@@ -34,6 +34,16 @@ static void on_first(int number, siginfo_t *info, void *context)
     }
 }
 
+// The first number waits for it: a handler that came between its two statements would be counted before it.
+static void handle_second(void)
+{
+    struct sigaction second = {.sa_sigaction = on_second, .sa_flags = SA_SIGINFO};
+
+    sigaddset(&second.sa_mask, SIGRTMIN);
+    if (sigaction(SIGRTMIN + 1, &second, NULL))
+        abort();
+}
+
 static void *work(void *unused)
 {
     while (!atomic_load(&done))
@@ -50,7 +60,7 @@ int main(int argc, char **argv)
 
     sigaddset(&first.sa_mask, SIGRTMIN + 1);
     sigaction(SIGRTMIN, &first, NULL);
-    handle(SIGRTMIN + 1, on_second, 0);
+    handle_second();
     pthread_create(&thread, NULL, work, NULL);
     for (int i = 0; i < count; i++) {
         queue(thread, SIGRTMIN + 1, i);
@@ -67,7 +77,7 @@ int main(int argc, char **argv)
         const long at = atomic_load(&steps);
         while (atomic_load(&steps) < at + 1000) // handlers that had begun are done
             sched_yield();
-        handle(SIGRTMIN + 1, on_second, 0);
+        handle_second();
         atomic_store(&come, 0);
         queue(thread, SIGRTMIN + 1, 2000000 + round);
         while (!atomic_load(&come))
