@@ -230,6 +230,9 @@ static int record(char **words, const char *output, const char *sampler, bool fu
         unlink(raw);
         if (problem)
             rb_bad_input(&e, "cannot run '%s': %s", words[0], strerror(problem));
+        else if (WIFSIGNALED(l.status))
+            rb_bad_input(&e, "%s was ended by signal %d before it left anything: there is no trace", words[0],
+                         WTERMSIG(l.status));
         else
             rb_bad_input(
                 &e,

@@ -59,6 +59,8 @@ def kill(ground, program, way, recorder, after):
         merged = ground.railbird("record", "-o", "t.rbt", "--merge", "t.rbt.raw")
         if merged.status not in (0, 66):
             return "--merge: %s" % merged
+    elif process.returncode == 2 and "before it left anything: there is no trace" in err:
+        return None
     elif process.returncode not in (0, 137, -signal.SIGKILL, 66):
         return "status %s: %s" % (process.returncode, err[-500:])
     check = ground.railbird("trace", "check", "t.rbt")

@@ -57,6 +57,9 @@ run 3 -o script.rbt ./script
 clean script.rbt
 command -v true >/dev/null
 refused 'left nothing behind' -o plain.rbt "$(command -v true)"
+printf '#!/bin/sh\nkill -9 $$\n' >dies
+chmod +x dies
+refused 'ended by signal 9 before it left anything' -o plain.rbt ./dies
 [ ! -e plain.rbt ] && [ ! -e plain.rbt.raw ] || fail "something is there of a program without a runtime"
 
 # ---- a trace holds what happened: events of one thread in its order, by the program's own count
