@@ -15,11 +15,12 @@
 
 static struct rb_ring *new_ring(void)
 {
-    struct rb_ring *r = aligned_alloc(64, sizeof(*r) + DATA_BYTES);
+    const size_t bytes = sizeof(struct rb_ring) + DATA_BYTES;
+    struct rb_ring *r = aligned_alloc(64, (bytes + 63) / 64 * 64);
 
     assert_non_null(r);
-    memset(r, 0, sizeof(*r) + DATA_BYTES);
-    rb_ring_init(r, sizeof(*r) + DATA_BYTES, 1);
+    memset(r, 0, bytes);
+    rb_ring_init(r, bytes, 1);
     return r;
 }
 
