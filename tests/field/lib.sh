@@ -210,8 +210,8 @@ measured() {
 }
 program_of() {
   local child
-  read -r child </proc/"$1"/task/"$1"/children # the shell of the background
-  read -r child </proc/"$child"/task/"$child"/children
+  read -r child _ </proc/"$1"/task/"$1"/children # the shell of the background
+  read -r child _ </proc/"$child"/task/"$child"/children # the first: a reporter may be there as well
   echo "$child"
 }
 
