@@ -183,6 +183,33 @@ static bool set_up(void)
            rb_sampling_init(&sampler, seed()) == 0;
 }
 
+// 1, on a page that the kernel clears in a fork's child. A child of vfork shares it. NULL: there is no such page.
+static uint32_t *original;
+
+// A child that came by a bare instruction has locks that nobody gives back: the runtime is off in it.
+static bool is_copy(void)
+{
+    if (!original || __atomic_load_n(original, __ATOMIC_RELAXED))
+        return false;
+    rb_process.on = false;
+    return true;
+}
+
+static void watch_for_copies(void)
+{
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page == MAP_FAILED)
+        return;
+    if (madvise(page, 4096, MADV_WIPEONFORK)) {
+        munmap(page, 4096);
+        return;
+    }
+    original = page;
+    *original = 1;
+    rb_spin_is_copy = is_copy;
+}
+
 static void say_unwatched(const char *why)
 {
     char line[256];
@@ -220,6 +247,7 @@ void rb_init(char *const *environment)
     rb_env_given(environment);
     read_options();
     if (set_up()) {
+        watch_for_copies();
         rb_watch_fork(); // before it is on: registering is a step of the program's
         rb_watch_exit();
         rb_watch_quick_exit();
@@ -256,6 +284,8 @@ void rb_init_after_fork(void)
     if (!rb_process.on)
         return;
     rb_process.child = true;
+    if (original)
+        *original = 1;
     rb_process.on = false; // what follows unmaps the very states that interceptors look at
     rb_self_tls = NULL;
     if (rb_process.sandboxed) { // to start anew takes calls that the child may not make

@@ -2,7 +2,10 @@
 
 #include <sched.h>
 
+#define PATIENCE 4096u // turns, before it asks for a holder
+
 bool rb_spin_never_yields;
+bool (*rb_spin_is_copy)(void);
 
 void rb_spin_wait(rb_spin *lock)
 {
@@ -11,5 +14,7 @@ void rb_spin_wait(rb_spin *lock)
             __builtin_ia32_pause();
         else
             sched_yield();
+        if (spins % PATIENCE == PATIENCE - 1 && rb_spin_is_copy && rb_spin_is_copy())
+            __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
     }
 }
