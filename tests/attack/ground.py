@@ -54,6 +54,10 @@ class Ground:
             os.killpg(process.pid, 9)
             out, err = process.communicate()
             status = 124
+        try:
+            os.killpg(process.pid, 9)  # children that it left behind
+        except ProcessLookupError:
+            pass
         return Result(status if status >= 0 else 128 - status, out.decode(errors="replace"), err.decode(errors="replace"))
 
     def railbird(self, *words, **more):
