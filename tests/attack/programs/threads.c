@@ -284,7 +284,7 @@ static void recursion(void)
 
 static void mutexes(void)
 {
-    enum { COUNT = 100000 }; // twice as many fill what memory= allows
+    enum { COUNT = 20000 }; // ten times as many fill what memory= allows
     pthread_mutex_t *many = malloc(COUNT * sizeof(*many));
 
     MUST(many);
