@@ -288,21 +288,11 @@ static json_t *as_json(const char *name, const struct launch *l, json_t *reports
     return object;
 }
 
-static json_int_t total(const json_t *figures, const char *key)
-{
-    json_int_t sum = 0;
-    size_t i;
-    json_t *one;
-
-    json_array_foreach((json_t *)figures, i, one) sum += json_integer_value(json_object_get(one, key));
-    return sum;
-}
-
 static void say_if_nothing(const json_t *figures, const char *name)
 {
     struct rb_error e = {0}; // for its one line without control characters
 
-    if (total(figures, "samples") > 0 || json_object_get(json_array_get(figures, 0), "missing")) // or it has said why
+    if (run_total(figures, "samples") > 0 || json_object_get(json_array_get(figures, 0), "missing")) // or it has said why
         return;
     if (!json_array_size(figures))
         rb_bad_input(
@@ -317,7 +307,7 @@ static void say_if_nothing(const json_t *figures, const char *name)
                      " tried): it had one thread, was too short, spent the budget or is made of code without "
                      "tables; no "
                      "report does not mean no races",
-                     name, total(figures, "sites"), total(figures, "planted"));
+                     name, run_total(figures, "sites"), run_total(figures, "planted"));
     cli_fail("watch", &e);
 }
 

@@ -20,6 +20,9 @@ bool run_preload(const char *command);
 // nothing was sampled. `given` are the options as far as the command line and the environment say.
 int run_watched(char **words, const struct rb_options *given, const struct program *p, bool json);
 
+// Adds up a figure over what the processes of a program left.
+json_int_t run_total(const json_t *all, const char *key);
+
 // Waits until no reporter of this program is at work, nor one that appends to this file (NULL: none).
 // Bounded.
 void run_await_reporters(pid_t program, const char *json);

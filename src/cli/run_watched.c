@@ -98,7 +98,7 @@ static json_t *read_stats(const struct sink *stats)
     return all;
 }
 
-static json_int_t total(const json_t *all, const char *key)
+json_int_t run_total(const json_t *all, const char *key)
 {
     json_int_t sum = 0;
     size_t i;
@@ -125,7 +125,7 @@ static void say_if_nothing(const json_t *all, const char *name)
     const bool any = json_array_size(all) > 0;
     struct rb_error e = {0}; // for its one line without control characters
 
-    if (any && total(all, "sampled") > 0)
+    if (any && run_total(all, "sampled") > 0)
         return;
     if (!any)
         rb_bad_input(
@@ -137,7 +137,7 @@ static void say_if_nothing(const json_t *all, const char *name)
         rb_bad_input(&e,
                      "nothing was sampled: %" JSON_INTEGER_FORMAT
                      " accesses of %s seen, none looked at: no report does not mean no races",
-                     total(all, "accesses"), name);
+                     run_total(all, "accesses"), name);
     cli_fail("run", &e);
 }
 
@@ -197,7 +197,7 @@ static json_t *as_json(const char *name, const struct launch *l, const struct pr
                        json_t *races)
 {
     json_t *stats = own_stats(all, l->pid);
-    const bool hooks = p->kind == PROGRAM_OURS || p->kind == PROGRAM_SHARED || total(all, "accesses") > 0;
+    const bool hooks = p->kind == PROGRAM_OURS || p->kind == PROGRAM_SHARED || run_total(all, "accesses") > 0;
     json_t *object = json_pack("{s:o, s:i, s:b, s:o}", "program", cli_json_path(name), "exit",
                                launch_exit_status(l->status), "instrumented", hooks, "races", races);
 
