@@ -22,8 +22,7 @@ void rb_sandbox_begins(void)
 
     if (!rb_process.on || __atomic_load_n(&rb_process.sandboxed, __ATOMIC_ACQUIRE))
         return;
-    if (rb_reporter_prepare)
-        rb_reporter_prepare();
+    rb_reporter_prepare();
     rb_watchpoints_stop("the program confines itself (seccomp)");
     rb_ticker_end();
     if (rb_process.by_cost && !rb_recording)

@@ -15,6 +15,6 @@ RB_HIDDEN void rb_sandbox_begins(void);
 RB_HIDDEN void rb_sandbox_call(long number, long a, long b, long c);
 
 // Starts the process that makes reports, while that can still be done.
-RB_HIDDEN void rb_reporter_prepare(void) __attribute__((weak));
+RB_HIDDEN void rb_reporter_prepare(void);
 
 #endif
