@@ -197,8 +197,15 @@ RB_NOINLINE bool rb_unwind_step_rare(struct rb_unwind_frame *f, uint64_t rule,
 
 // ---- rules ---------------------------------------------------------------------------------------------
 
-// NOWHERE is not kept: a library may be loaded there.
-RB_NOINLINE uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t generation)
+static void put_slot(struct rb_unwind_slot *slot, uint64_t rule, uint64_t mixed)
+{
+    __atomic_store_n(&slot->rule, rule, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->mixed, mixed, __ATOMIC_RELAXED);
+}
+
+// NOWHERE is not kept: a library may be loaded there. A new rule takes the first slot of its pair and moves
+// what was there to the second.
+RB_NOINLINE uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t key)
 {
     struct rb_unwind_slot *slot = rb_unwind_slot(pc);
 
@@ -206,9 +213,9 @@ RB_NOINLINE uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t generation)
         return RB_RULE_NOWHERE;
     const uint64_t rule = ask(pc - 1);
     if (rule != RB_RULE_NOWHERE) {
-        __atomic_store_n(&slot->rule, rule, __ATOMIC_RELAXED);
-        __atomic_store_n(&slot->mixed, rb_unwind_key(pc, generation) ^ rb_unwind_spread(rule),
-                         __ATOMIC_RELAXED);
+        put_slot(slot + 1, __atomic_load_n(&slot->rule, __ATOMIC_RELAXED),
+                 __atomic_load_n(&slot->mixed, __ATOMIC_RELAXED));
+        put_slot(slot, rule, key ^ rb_unwind_spread(rule));
     }
     return rule;
 }

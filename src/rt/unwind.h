@@ -2,7 +2,8 @@
 // without frame pointers, which is what compilers do, has nothing else.
 //
 // A rule is a function of the pc alone, so rules are kept in one table for all threads, indexed by a hash of
-// the pc. Each slot is two words: the rule, and the key mixed with the rule. A reader that catches a slot
+// the pc: a pair of slots each, so that two places of hot code that meet there do not ask in turn. A slot is
+// two words: the rule, and the key mixed with the rule. A reader that catches a slot
 // between the two stores of a writer, or two writers crossing each other, gets a key that is not its own and
 // asks the call frame information again; nobody waits. The key also has the low 16 bits of the generation, so
 // rb_unwind_forget makes all of them strangers.
@@ -55,16 +56,17 @@ RB_INLINE uint64_t rb_unwind_generation(void)
     return __atomic_load_n(&rb_unwind_generation_now, __ATOMIC_ACQUIRE);
 }
 
-uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t generation);
+uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t key);
 
 RB_INLINE uint64_t rb_unwind_key(uintptr_t pc, uint64_t generation)
 {
     return pc | generation << 48;
 }
 
+// The first of the two slots that a pc may be in.
 RB_INLINE struct rb_unwind_slot *rb_unwind_slot(uintptr_t pc)
 {
-    return &rb_unwind_slots[pc * 0x9e3779b97f4a7c15u >> (64 - RB_UNWIND_SLOTS_LOG2)];
+    return &rb_unwind_slots[pc * 0x9e3779b97f4a7c15u >> (65 - RB_UNWIND_SLOTS_LOG2) << 1];
 }
 
 // Spreads a rule over all bits of the mixed word: rules of neighbouring pcs differ in few bits, as do the
@@ -74,17 +76,22 @@ RB_INLINE uint64_t rb_unwind_spread(uint64_t rule)
     return rule * 0xd1342543de82ef95u;
 }
 
+RB_INLINE bool rb_unwind_slot_has(const struct rb_unwind_slot *slot, uint64_t key, uint64_t *rule)
+{
+    *rule = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
+    return (__atomic_load_n(&slot->mixed, __ATOMIC_RELAXED) ^ rb_unwind_spread(*rule)) == key;
+}
+
 // The rule for a return address, from the table if it is there.
 RB_INLINE uint64_t rb_unwind_rule(uintptr_t pc)
 {
-    const uint64_t generation = rb_unwind_generation();
+    const uint64_t key = rb_unwind_key(pc, rb_unwind_generation());
     const struct rb_unwind_slot *slot = rb_unwind_slot(pc);
-    const uint64_t rule = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
-    const uint64_t mixed = __atomic_load_n(&slot->mixed, __ATOMIC_RELAXED);
+    uint64_t rule;
 
-    if (RB_LIKELY((mixed ^ rb_unwind_spread(rule)) == rb_unwind_key(pc, generation)))
+    if (RB_LIKELY(rb_unwind_slot_has(slot, key, &rule)) || rb_unwind_slot_has(slot + 1, key, &rule))
         return rule;
-    return rb_unwind_rule_slow(pc, generation);
+    return rb_unwind_rule_slow(pc, key);
 }
 
 // A word of the stack. Not C: the compiler (and its sanitizers) need not know what is there.

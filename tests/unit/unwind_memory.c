@@ -243,6 +243,30 @@ static void mixed_up(void)
     assert_true(pairs > 1000);
 }
 
+// Two pcs that share a pair of slots are both known: what is there is shown by a rule that the bytes do not
+// have.
+static void two_share_a_pair(void)
+{
+    static unsigned last[1u << RB_UNWIND_SLOTS_LOG2];
+    const uint64_t sign = RB_RULE_STOP;
+    unsigned pairs = 0;
+
+    for (unsigned i = 0; i < RULES; i++) {
+        const uintptr_t pc = rules[i].pc;
+        const unsigned other = last[rb_unwind_slot(pc) - rb_unwind_slots];
+        last[rb_unwind_slot(pc) - rb_unwind_slots] = i + 1;
+        if (!other || rules[other - 1].pc == pc || rules[other - 1].rule == sign)
+            continue;
+        poison(rules[other - 1].pc, sign);
+        assert_int_equal(rb_unwind_rule_slow(pc, rb_unwind_key(pc, rb_unwind_generation())), rules[i].rule);
+        assert_int_equal(rb_unwind_rule(pc), rules[i].rule);
+        assert_int_equal(rb_unwind_rule(rules[other - 1].pc), sign);
+        rb_unwind_forget();
+        pairs++;
+    }
+    assert_true(pairs > 1000);
+}
+
 void rules_of_threads(void **state)
 {
     pthread_t thread[4];
@@ -253,9 +277,10 @@ void rules_of_threads(void **state)
     for (unsigned i = 0; i < RULES; i++) {
         const struct entry e = random_entry(&rng);
         rules[i].pc = e.begin + rb_rng_below(&rng, e.size ? e.size : 1) + 1;
-        rules[i].rule = rb_unwind_rule_slow(rules[i].pc, rb_unwind_generation());
+        rules[i].rule = rb_unwind_rule_slow(rules[i].pc, rb_unwind_key(rules[i].pc, rb_unwind_generation()));
     }
     mixed_up();
+    two_share_a_pair();
     for (uintptr_t i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, ask_rules, (void *)i), 0);
     for (unsigned i = 0; i < 4; i++) {
