@@ -21,7 +21,7 @@ RB_INLINE void put(struct rb_self *me, const struct rb_touch *t, uintptr_t pc,
 
     if (RB_UNLIKELY(rb_recording))
         rb_record_access(me, t, pc);
-    if (rb_is_in_line(t) && rb_history_knows(me, t))
+    if (rb_is_in_line(t) && !rb_history_is_stale(me, t) && rb_history_knows(me, t))
         return;
     const rb_stack stack = frame ? rb_stack_from(&me->walk, frame, rb_process.stack_depth)
                                  : rb_stack_here(&me->walk, pc, rb_process.stack_depth);
@@ -177,8 +177,11 @@ RB_INLINE bool is_recalled(uintptr_t address, size_t size, unsigned how)
 
 void rb_access_slow(uintptr_t address, size_t size, unsigned how, uintptr_t pc)
 {
-    if (RB_UNLIKELY(rb_process.take_all) && is_recalled(address, size, how))
-        return;
+    if (RB_UNLIKELY(rb_process.take_all)) {
+        if (is_recalled(address, size, how))
+            return;
+        rb_history_prefetch(address);
+    }
     struct rb_self *me = rb_is_drowsy(pc) || rb_thin_passes(address, size, pc) ? NULL : rb_enter();
 
     if (!me)

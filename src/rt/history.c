@@ -174,6 +174,16 @@ static inline void remember(struct rb_self *me, const struct rb_touch *t, const 
     r->known |= p->mask;
 }
 
+void rb_history_prefetch(uintptr_t address)
+{
+    const struct rb_bucket *home = rb_bucket_of(address >> RB_LINE_SHIFT);
+
+    __builtin_prefetch(rb_bucket_lock(home), 1);
+    __builtin_prefetch(home, 1);
+    __builtin_prefetch(home->tag + 12, 1);
+    __builtin_prefetch(home->mask + 8, 1);
+}
+
 bool rb_history_knows(struct rb_self *me, const struct rb_touch *t)
 {
     const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);

@@ -118,6 +118,17 @@ RB_INLINE bool rb_history_recalls(struct rb_self *me, const struct rb_touch *t)
            (mask & ~(uint64_t)(t->write ? r->written : r->known)) == 0;
 }
 
+// Returns true if the last access to the line that the thread remembers was under an older epoch. The table
+// has none under the current one then, so there is no use in asking it.
+RB_INLINE bool rb_history_is_stale(struct rb_self *me, const struct rb_touch *t)
+{
+    const struct rb_recent *r = me->recent ? rb_recent_of(me, t->address) : NULL;
+
+    return r && r->name == rb_recent_name(t) && r->epoch != me->hb.epoch;
+}
+
+// Asks the processor for what an access at the address will need of the table.
+RB_HIDDEN void rb_history_prefetch(uintptr_t address);
 // Returns true if the access is one of those, by looking at its line's entries. For accesses inside one line.
 RB_HIDDEN bool rb_history_knows(struct rb_self *me, const struct rb_touch *t);
 // Checks and records; the first race found is in *hit.
