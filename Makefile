@@ -68,7 +68,7 @@ test-long: test
 	@RAILBIRD=$(BUILD)/bin/railbird tests/cli/test_programs.sh -c gcc -c clang -c clang-19 -n 20
 	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/toggle.sh 600 64
 	@RAILBIRD=$(BUILD)/bin/railbird tests/stress/run.sh 120 64
-	@RAILBIRD=$(BUILD)/bin/railbird tests/hwbp/stress_watch.sh 200 64
+	@RAILBIRD=$(BUILD)/bin/railbird tests/watch/stress_watch.sh 200 64
 	@RAILBIRD=$(realpath $(BUILD))/bin/railbird tests/attack/run.sh --minutes 60
 	@$(call need,debootstrap)
 	@tests/fresh.sh -n 3 -B 4

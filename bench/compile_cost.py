@@ -16,7 +16,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-ROOMS = ["cli", "report", "lab", "predict", "inject", "trace", "engine"]
+ROOMS = ["cmd", "report", "lab", "trace", "engine"]
 
 
 def compile_one(words, source, out, extra):
@@ -40,7 +40,7 @@ def main():
     ask.add_argument("-o", default=os.path.join(HERE, "results", "compile-cost.md"))
     a = ask.parse_args()
     rb = os.path.join(a.build, "bin", "railbird")
-    sources = a.sources or sorted(f for room in ROOMS for f in glob.glob(f"{ROOT}/src/{room}/*.c"))
+    sources = a.sources or sorted(f for room in ROOMS for f in glob.glob(f"{ROOT}/src/{room}/**/*.c", recursive=True))
     rows = [("ThreadSanitizer", lambda cc: [cc, "-fsanitize=thread"], {}), ("`railbird cc`", lambda cc: [rb, "cc"], {}),
             ("`railbird cc`, `RAILBIRD_BODIES=one`", lambda cc: [rb, "cc"], {"RAILBIRD_BODIES": "one"})]
     with tempfile.TemporaryDirectory() as folder, open(a.o, "w") as f:

@@ -9,13 +9,13 @@ add_custom_command(TARGET railbird POST_BUILD
   COMMAND ${CMAKE_COMMAND} -E create_symlink railbird ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/railbird-cc
   COMMAND ${CMAKE_COMMAND} -E create_symlink railbird ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/railbird-c++)
 
-# Objects without content under the names of TSan's runtimes (src/rt/shims/empty.c says why). Nothing of the
+# Objects without content under the names of TSan's runtimes (src/run/shims/empty.c says why). Nothing of the
 # options of the other targets is for them. TSan's bring libm along, so programs linked with them may not ask for it.
-configure_file(src/rt/shims/gcc.specs ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/railbird/gcc.specs COPYONLY)
+configure_file(src/run/shims/gcc.specs ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/railbird/gcc.specs COPYONLY)
 set(RB_SHIM_NAMES libtsan.so.0 libtsan.so.2 libclang_rt.tsan-x86_64.so libclang_rt.tsan.so)
 foreach(name ${RB_SHIM_NAMES})
   string(MAKE_C_IDENTIFIER shim_${name} shim)
-  add_library(${shim} SHARED src/rt/shims/empty.c)
+  add_library(${shim} SHARED src/run/shims/empty.c)
   set_target_properties(${shim} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${name}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/railbird/shims
     COMPILE_OPTIONS "" LINK_OPTIONS "-nostdlib;-Wl,--no-as-needed;-lm")
@@ -44,12 +44,12 @@ endif()
 if(TARGET rb_rt_static AND NOT RB_FUZZ)
   set(RB_SELFTEST_DIR ${CMAKE_BINARY_DIR}/libexec/railbird)
   file(MAKE_DIRECTORY ${RB_SELFTEST_DIR})
-  foreach(name race locked)
+  foreach(name unlocked locked)
     add_custom_command(OUTPUT ${RB_SELFTEST_DIR}/${name}
       COMMAND ${CMAKE_COMMAND} -E env RAILBIRD_CC=${CMAKE_C_COMPILER}
-        $<TARGET_FILE:railbird> cc -std=gnu17 -O1 -g -I${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/src/selftest/${name}.c
+        $<TARGET_FILE:railbird> cc -std=gnu17 -O1 -g -I${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/src/cmd/doctor/selftest/${name}.c
         -o ${RB_SELFTEST_DIR}/${name}
-      DEPENDS railbird src/selftest/${name}.c src/selftest/selftest.h
+      DEPENDS railbird src/cmd/doctor/selftest/${name}.c src/cmd/doctor/selftest/selftest.h
         ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/librailbird_rt.a ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/railbird_rt.syms
         ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/railbird/gcc.specs
       VERBATIM)
@@ -70,7 +70,7 @@ endforeach()
 foreach(file librailbird_rt.a librailbird_rt_static.a librailbird_rt.so librailbird_watch.so railbird_rt.syms railbird_rt.wrap railbird_rt.cxx)
   install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${file} DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 endforeach()
-install(FILES src/rt/shims/gcc.specs DESTINATION ${CMAKE_INSTALL_LIBDIR}/railbird)
+install(FILES src/run/shims/gcc.specs DESTINATION ${CMAKE_INSTALL_LIBDIR}/railbird)
 install(DIRECTORY include/railbird DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 file(GLOB RB_MANUAL CONFIGURE_DEPENDS man/*.1)
 install(FILES ${RB_MANUAL} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

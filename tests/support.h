@@ -2,7 +2,7 @@
 #ifndef RB_TESTS_SUPPORT_H
 #define RB_TESTS_SUPPORT_H
 
-#include "lab/replay.h"
+#include "lab/replay/replay.h"
 #include "trace/writer.h"
 
 // Table sizes for test_trace; a count of 0 becomes the largest number used + 1.

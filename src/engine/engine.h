@@ -19,9 +19,9 @@
 
 #include "base/arena.h"
 #include "base/types.h"
-#include "clock/epoch.h"
-#include "clock/recent_clock.h"
-#include "clock/vclock.h"
+#include "engine/epoch.h"
+#include "engine/recent_clock.h"
+#include "engine/vclock.h"
 
 // Counted per thread, added up by whoever prints.
 struct rb_engine_counters {
@@ -140,7 +140,7 @@ struct rb_predictor_ops;
 struct rb_engine_ops {
     const char *name;
     const char *help;
-    // Not NULL: an engine for whole traces, with operations of its own (predict/predict.h) and none of those
+    // Not NULL: an engine for whole traces, with operations of its own (lab/predict/predict.h) and none of those
     // below.
     const struct rb_predictor_ops *predict;
     // Would an acquire teach the thread nothing? NULL for engines that cannot tell cheaply; where it is not,

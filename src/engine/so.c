@@ -7,7 +7,7 @@
 // grows with changes of the clock alone, and the common acquire is two scalar comparisons:
 //     source.version <= U_t[releaser]   the clock has nothing new (proposition 5; rb_has_heard), and
 //     source.published <= C_t[releaser].
-// Else the blocks stamped after U_t[releaser] are joined (clock/recent_clock.h: where the paper walks the
+// Else the blocks stamped after U_t[releaser] are joined (engine/recent_clock.h: where the paper walks the
 // first d nodes of a list, we look at recently changed blocks). An entry for t itself may come along in a
 // block: it is at most t's published, never used, and does not count as a change.
 //

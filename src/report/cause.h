@@ -13,7 +13,7 @@
 #ifndef RB_REPORT_CAUSE_H
 #define RB_REPORT_CAUSE_H
 
-#include "report/race.h"
+#include "report/race_record.h"
 
 #define RB_CAUSE_RANGE 64 // bytes; vector instructions have at most as many
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/words.h"
+#include "report/sentences.h"
 
 // Returns the number of the race's group. Where memory is out each is a group of its own.
 static size_t group_of(json_t *index, const struct rb_race *race, size_t next)

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "report/merge.h"
+#include "report/race_merge.h"
 
 struct rb_group {
     const struct rb_race *shown;   // the first that is new, else the first

@@ -8,8 +8,8 @@
 
 #include "report/groups.h"
 #include "report/report.h"
-#include "report/source.h"
-#include "report/words.h"
+#include "report/sentences.h"
+#include "report/symbols/source.h"
 
 #define AROUND     3u                // lines of source before and after
 #define FULL_BYTES ((size_t)4 << 20) // with stacks and source; beyond, a race is a line and what follows it

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "report/bounds.h"
-#include "report/race.h"
+#include "report/race_record.h"
 
 struct input {
     FILE *in;

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "report/merge.h"
+#include "report/race_merge.h"
 
 struct rb_report {
     const struct rb_races *races;

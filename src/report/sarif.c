@@ -13,7 +13,7 @@
 #include "report/bounds.h"
 #include "report/groups.h"
 #include "report/report.h"
-#include "report/words.h"
+#include "report/sentences.h"
 
 #define SCHEMA "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 #define ROOT   "SRCROOT"

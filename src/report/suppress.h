@@ -10,7 +10,7 @@
 #ifndef RB_REPORT_SUPPRESS_H
 #define RB_REPORT_SUPPRESS_H
 
-#include "report/race.h"
+#include "report/race_record.h"
 
 enum rb_suppress_type { RB_SUPPRESS_RACE, RB_SUPPRESS_RACE_TOP, RB_SUPPRESS_LIBRARY, RB_SUPPRESS_OTHER };
 

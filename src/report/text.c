@@ -6,7 +6,7 @@
 
 #include "report/groups.h"
 #include "report/report.h"
-#include "report/words.h"
+#include "report/sentences.h"
 
 // Names come from the program; they must not move the cursor or begin a line. Frees the text.
 static void put(FILE *out, const char *before, char *text, const char *after)

@@ -1,4 +1,4 @@
-// Decides by measured cost, so it works in a running program only (rt/sampling_adaptive.c).
+// Decides by measured cost, so it works in a running program only (run/sampler/adaptive/adaptive.c).
 #include "sample/sampler.h"
 
 const struct rb_sampler_ops rb_sample_adaptive = {

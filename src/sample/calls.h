@@ -1,5 +1,5 @@
 // Calls of functions, counted: the decision of LiteRace's seven samplers (PLDI 2009, table 3), made once a
-// call. On a trace and in the running program (rt/sampling_regions.c) it is this one.
+// call. On a trace and in the running program (run/sampler/sampling_regions.c) it is this one.
 //
 // Bursty policies take RB_BURST consecutive calls, then pass over as many as bring the share down to the next
 // of their rates (RB_BURST * (1/rate - 1) calls), the last rate for ever. All begin with a burst: code is

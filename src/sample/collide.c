@@ -1,4 +1,4 @@
-// Decided by hardware breakpoints, so they work in a running program only (rt/sampling_collide.c).
+// Decided by hardware breakpoints, so they work in a running program only (run/watchpoint/collide.c).
 #include "sample/sampler.h"
 
 #define ONLINE                                                                                            \

@@ -1,6 +1,6 @@
 // RPT (Dynamic Race Detection with O(1) Samples, POPL 2023): a constant number of windows at random places,
-// each analysed alone with fresh metadata. Where they are is the business of the replay (lab/windows.c) or of
-// the runtime (rt/sampling_rpt.c); inside one, every access is taken.
+// each analysed alone with fresh metadata. Where they are is the business of the replay (lab/replay/rpt_windows.c) or of
+// the runtime (run/sampler/sampling_rpt.c); inside one, every access is taken.
 #include "sample/sampler.h"
 
 static uint64_t gap(struct rb_sampler *s)

@@ -66,10 +66,10 @@ if [ $works = 0 ]; then
   doctor 1
   expect "preloading of what is no library" "$(status_of preloading)" fail
   cp "$lib/librailbird_rt.so" copy/lib/
-  cp copy/libexec/railbird/locked copy/libexec/railbird/race
+  cp copy/libexec/railbird/locked copy/libexec/railbird/unlocked
   doctor 1
   expect "the self-test without a race" "$(status_of self-test)" fail
-  cp "$(dirname "$built")/../libexec/railbird/race" copy/libexec/railbird/race
+  cp "$(dirname "$built")/../libexec/railbird/unlocked" copy/libexec/railbird/unlocked
   doctor 0
 fi
 mkdir tools

@@ -57,7 +57,7 @@ fi
 
 # --- an installation
 quietly cmake --install "$build" --prefix "$work/prefix"
-for file in bin/railbird bin/railbird-cc bin/railbird-c++ libexec/railbird/race libexec/railbird/locked; do
+for file in bin/railbird bin/railbird-cc bin/railbird-c++ libexec/railbird/unlocked libexec/railbird/locked; do
   [ -x "prefix/$file" ] || fail "not installed: $file"
 done
 for page in railbird railbird-cc railbird-run railbird-report railbird-doctor; do

@@ -246,15 +246,15 @@ expect "lines of the self-test" "$(grep -c '^ok .*5 of 5 runs$' out)" 2
 RAILBIRD_OPTIONS=sampler=none run 0 --self-test # its own options
 mkdir -p copy/bin copy/lib copy/libexec/railbird
 cp "$RAILBIRD" copy/bin/railbird
-cp "$(dirname "$RAILBIRD")/../libexec/railbird/locked" copy/libexec/railbird/race # never races
+cp "$(dirname "$RAILBIRD")/../libexec/railbird/locked" copy/libexec/railbird/unlocked # never races
 printf '#!/bin/sh\nexit 66\n' >copy/libexec/railbird/locked
 chmod +x copy/libexec/railbird/locked
 built=$RAILBIRD RAILBIRD=$work/copy/bin/railbird
 run 1 --self-test
 expect "failures of a broken self-test" "$(grep -c '^FAIL .*5 of 5 runs$' out)" 2
-rm copy/libexec/railbird/race
+rm copy/libexec/railbird/unlocked
 run 1 --self-test
-grep -q 'libexec/railbird/race' err || fail "a missing program of the self-test: $(cat err)"
+grep -q 'libexec/railbird/unlocked' err || fail "a missing program of the self-test: $(cat err)"
 # --- a runtime that is not there
 run 1 ./by_gcc
 grep -q 'copy/lib/librailbird_rt.so.*make' err || fail "a missing runtime: $(cat err)"

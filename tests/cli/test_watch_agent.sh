@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `railbird watch`: races of programs that were built without us are found, and none is confirmed in their twins; the
 # program's signals, children, libraries and end are its own; what cannot be watched is refused in words.
-#   test_watch_agent.sh [SECONDS]   of each program; default 0.4. Longer: tests/hwbp/watch_programs.sh, stress_watch.sh
+#   test_watch_agent.sh [SECONDS]   of each program; default 0.4. Longer: tests/watch/watch_programs.sh, stress_watch.sh
 set -euo pipefail
 seconds=${1:-0.4}
 if [ ! -e "$(dirname "$RAILBIRD")/../lib/librailbird_watch.so" ]; then
@@ -11,7 +11,7 @@ fi
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/lib.sh"
 unset RAILBIRD_OPTIONS RAILBIRD_WATCH TSAN_OPTIONS
 export XDG_CACHE_HOME=$work/cache
-hwbp=$RB_TEST_DATA/hwbp
+watch=$RB_TEST_DATA/watch
 command=(watch)
 
 # --- the command line
@@ -26,15 +26,15 @@ refused "-o" -o nonsense=1 true
 refused "No such file" ./nothing
 run 0 -h
 grep -q -- --candidates out || fail "-h does not mention --candidates"
-gcc -O2 -static -DRACE=1 "$hwbp/programs/counter.c" -o static -lpthread && refused "linked statically" ./static
+gcc -O2 -static -DRACE=1 "$watch/programs/counter.c" -o static -lpthread && refused "linked statically" ./static
 [ -e "$(dirname "$RAILBIRD")/../lib/railbird_rt.syms" ] &&
-  "$RAILBIRD" cc -O2 -DRACE=1 "$hwbp/programs/counter.c" -o ours && refused "is instrumented" ./ours
+  "$RAILBIRD" cc -O2 -DRACE=1 "$watch/programs/counter.c" -o ours && refused "is instrumented" ./ours
 if [ "$(id -u)" = 0 ]; then
   cp /bin/true owned && chown 65534 owned && chmod 4755 owned && refused "rights of its own" ./owned
 fi
 
 # --- without breakpoints, and with one thread: the program runs, and a line says so
-gcc -O2 -g -DRACE=1 "$hwbp/programs/counter.c" -o counter -lpthread
+gcc -O2 -g -DRACE=1 "$watch/programs/counter.c" -o counter -lpthread
 gcc -O1 "$RB_TEST_DATA/watch/without.c" -o without
 "$RAILBIRD" watch -- ./without ./counter 0.1 >out 2>err || fail "without: status $?"
 expect "without" "$(cat out)" "done"
@@ -101,7 +101,7 @@ grep -q '^Railbird: watch: 0 samples' err || fail "--module: sampled what was no
 found --rate 100% ./counter 0.6
 
 # --- the process's own
-gcc -O2 -g "$hwbp/stress_ways.c" -o ways -lpthread || fail "cannot build ways"
+gcc -O2 -g "$watch/stress_ways.c" -o ways -lpthread || fail "cannot build ways"
 for way in none fork vfork clone suspend masks own seccomp quick _exit main daemon altstack pthread_exit; do
   status=0
   timeout 300 "$RAILBIRD" watch --per-second 2000 --budget 80% ./ways $way 0.25 >out 2>err || status=$?
@@ -116,18 +116,18 @@ done
 status=0
 { timeout 300 "$RAILBIRD" watch ./other_ways trap >out 2>err || status=$?; } 2>/dev/null
 expect "an int3 that nobody handles" $status 133
-RAILBIRD=$RAILBIRD "$hwbp/stress_watch.sh" 1 24 >out 2>&1 || fail "stress: $(cat out)"
+RAILBIRD=$RAILBIRD "$watch/stress_watch.sh" 1 24 >out 2>&1 || fail "stress: $(cat out)"
 
 # --- pairs; builds take turns
 builds=(gcc gcc-nopie gcc-pointer)
 if command -v clang >/dev/null; then builds+=(clang clang-nopie clang-pointer); fi
 turn=0 missed=0 count=0
-for source in "$hwbp"/programs/*.c "$hwbp"/programs/*.cpp; do
+for source in "$watch"/programs/*.c "$watch"/programs/*.cpp; do
   build=${builds[turn++ % ${#builds[@]}]}
   count=$((count + 1))
   for times in 1 3 10 30; do # where others have the cores, little is seen in a while
     until=$(awk -v s="$seconds" -v n=$times 'BEGIN { print n * s }')
-    "$hwbp/watch_programs.sh" --seconds "$seconds" --until "$until" --modes both --builds "$build" --watch "${quick[*]}" \
+    "$watch/watch_programs.sh" --seconds "$seconds" --until "$until" --modes both --builds "$build" --watch "${quick[*]}" \
       "$(basename "$source")" >out 2>&1 || fail "$(basename "$source"): $(cat out)"
     grep -q ' 0+0/1 ' out || break
   done

@@ -6,7 +6,7 @@
 #include "engine/hand_trace.h"
 #include "engine/oracle_check.h"
 #include "engine/oracle_predict.h"
-#include "predict/predict.h"
+#include "lab/predict/predict.h"
 
 typedef void (*order_fn)(struct oracle *, const struct rb_event *, uint32_t count);
 

@@ -21,8 +21,8 @@
 #include "engine/reorderings.h"
 #include "engine/reorderings_locks.h"
 #include "engine/where.h"
-#include "predict/predict.h"
-#include "predict/syncp.h"
+#include "lab/predict/predict.h"
+#include "lab/predict/syncp.h"
 
 // A trace with what the engine is told about it, and what it said.
 struct subject {

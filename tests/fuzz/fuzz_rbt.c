@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "trace/reader.h"
-#include "trace/std.h"
+#include "trace/std/std.h"
 
 enum { MOST = 1 << 20 };
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "trace/std.h"
+#include "trace/std/std.h"
 
 // The text of the trace that `text` is imported into; NULL if it is refused.
 static char *through(const char *text, size_t bytes, bool lenient, size_t *out_bytes)

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "rt/sites.h"
+#include "run/sites/sites.h"
 
 static void *toggle(void *unused)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "rt/arch_access.h"
+#include "run/watchpoint/arch_access.h"
 
 #define RBX 0x10000u
 #define RCX 0x200u

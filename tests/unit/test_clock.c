@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "clock/epoch.h"
-#include "clock/recent_clock.h"
-#include "clock/vclock.h"
+#include "engine/epoch.h"
+#include "engine/recent_clock.h"
+#include "engine/vclock.h"
 
 #define SLOTS_MOST 320u
 

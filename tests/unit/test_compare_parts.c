@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "lab/compare_columns.h"
-#include "lab/html.h"
-#include "lab/plot.h"
+#include "lab/compare/compare_columns.h"
+#include "lab/compare/plot.h"
+#include "report/page.h"
 
 static bool near(double a, double b)
 {

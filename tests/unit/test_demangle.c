@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "report/demangle.h"
+#include "report/symbols/demangle.h"
 
 static char out[4096];
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "lab/gen.h"
-#include "lab/pair_set.h"
+#include "lab/generate/gen.h"
+#include "lab/replay/pair_set.h"
 #include "trace/lock_check.h"
 #include "trace/reader.h"
 

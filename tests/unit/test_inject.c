@@ -13,9 +13,9 @@
 
 #include "engine/random_trace.h"
 #include "engine/reorderings.h"
-#include "inject/negatives.h"
-#include "inject/spread.h"
-#include "inject/verify.h"
+#include "lab/inject/negatives.h"
+#include "lab/inject/spread.h"
+#include "lab/inject/verify.h"
 
 // Traces of a test that usually takes so many; RB_TEST_TRACES scales all (default 10,000).
 static uint64_t traces(uint64_t usual)

@@ -16,8 +16,8 @@
 
 #include "base/rng.h"
 #include "engine/oracle.h"
-#include "lab/merge.h"
-#include "lab/replay.h"
+#include "lab/record/merge.h"
+#include "lab/replay/replay.h"
 #include "trace/check.h"
 
 #define THREADS 6u

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "lab/merge_memory.h"
+#include "lab/record/merge_memory.h"
 
 #define BASE  UINT64_C(0x7f0000000f80) // accesses lie around a page's end
 #define SPAN  256u

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "cli/program.c" // the tool's commands are no library
+#include "cmd/launch/program.c" // the tool's commands are no library
 
 // A small ELF file: header, two segments, symbols, their names, the dynamic section, section headers.
 struct image {

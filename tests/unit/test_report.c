@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "report/report.h"
-#include "report/words.h"
+#include "report/sentences.h"
 
 static json_t *parse(const char *line)
 {

@@ -13,9 +13,9 @@
 
 #include "base/rng.h"
 #include "engine/oracle_check.h"
-#include "rt/history.h"
-#include "rt/record.h"
-#include "rt/sandbox.h"
+#include "run/access/history.h"
+#include "run/intercept/sandbox.h"
+#include "run/record/record.h"
 
 // ---- the rest of the runtime, as far as the history looks at it -----------------------------------------
 

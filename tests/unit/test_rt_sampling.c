@@ -14,16 +14,16 @@
 #include <cmocka.h>
 
 #include "engine/oracle_check.h"
-#include "rt/access.h"
-#include "rt/init.h"
-#include "rt/modules.h"
-#include "rt/record.h"
-#include "rt/sampling.h"
-#include "rt/thin.h"
-#include "rt/watchpoints.h"
+#include "inproc/modules.h"
+#include "run/access/access.h"
+#include "run/access/address_filter.h"
+#include "run/core/init.h"
+#include "run/record/record.h"
+#include "run/sampler/sampling.h"
+#include "run/watchpoint/watchpoints.h"
 #include "sample/rpt.h"
 
-// Sites (rt/sites.c) look where hooks are.
+// Sites (run/sites/sites.c) look where hooks are.
 __attribute__((section("rb_hooks"), used)) static void no_hook(void)
 {
 }
@@ -35,7 +35,6 @@ RB_TLS struct rb_self *rb_self_tls;
 RB_TLS int64_t rb_skip;
 RB_TLS int64_t rb_odd_skip;
 struct rb_process rb_process;
-struct rb_options rb_options;
 bool rb_recording;
 static uintptr_t module_bias;
 static const char *module_path = "/lib/x.so";

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "lab/shrink.h"
+#include "lab/eval/shrink.h"
 
 #define MOST 600
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "rt/sites.h"
+#include "run/sites/sites.h"
 
 struct rb_process rb_process; // not sandboxed
 static struct rb_self self;

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "trace/std.h"
+#include "trace/std/std.h"
 
 static int text_file(const char *text, size_t bytes, char *path, size_t room)
 {

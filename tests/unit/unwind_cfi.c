@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "rt/cfi.h"
-#include "rt/unwind.h"
+#include "inproc/cfi.h"
+#include "inproc/unwind.h"
 #include "unwind_cfi.h"
 
 struct object objects[MOST_OBJECTS];

@@ -1,0 +1,209 @@
+// railbird cc, railbird c++: the compiler with instrumentation, and our runtime where TSan's would be linked.
+//
+// The compilers insert the hooks at -fsanitize=thread; the same word makes their drivers link libtsan. So it
+// may reach the part that compiles and must not reach the part that links, also when one command does both:
+//   gcc    the driver learns nothing of it: a specs file hands it to cc1, cc1plus and lto1 (whose work at
+//   link
+//          time -flto asks for, so every link has it);
+//   clang  -fno-sanitize-link-runtime (since clang 10), or -Xclang where another sanitizer's runtime is
+//          wanted, which that option would leave out as well.
+// Commands that only compile get the plain option, which ccache and distcc know.
+//
+// A gcc that our plugin was built for (docs/bodies.md) gets that, and needs nothing else; not with -flto,
+// where code is made by a process that has no plugins, and not for Fortran, whose front end would warn.
+//
+// Ours comes first, so what the user says later wins: -fno-sanitize=thread switches all of it off. Everything
+// goes through exec: messages, statuses and signals are the compiler's own.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cli.h"
+#include "cmd/toolchain/cc_line.h"
+#include "cmd/toolchain/compiler.h"
+#include "cmd/toolchain/install.h"
+
+static const char help_text[] =
+    "usage: railbird %s ARGUMENTS OF THE COMPILER\n"
+    "\n"
+    "Runs the compiler with everything passed through, instruments what it compiles and links the runtime "
+    "into\n"
+    "executables. CC=\"railbird cc\" and CXX=\"railbird c++\" work with make, Meson and autoconf; CMake "
+    "wants one\n"
+    "word: -DCMAKE_C_COMPILER=railbird-cc -DCMAKE_CXX_COMPILER=railbird-c++.\n"
+    "\n"
+    "  RAILBIRD_CC, RAILBIRD_CXX   the compilers (default cc and c++); gcc, or clang from 10 on; may hold\n"
+    "                              arguments, as in RAILBIRD_CC=\"ccache gcc-12\"\n"
+    "  RAILBIRD_BODIES=one         with gcc: no second body without hooks for functions, which makes code\n"
+    "                              half as large again and run faster while it is not being looked at\n"
+    "\n"
+    "A shared library (-shared) gets the hooks and no runtime: that is in the executable, or brought by\n"
+    "'railbird run'. -fno-sanitize=thread leaves a file as it is. Other arguments are the compiler's; this "
+    "text\n"
+    "comes for -h alone.\n";
+
+// gcc expands small memcpy and memset after it has instrumented, so they would go unseen; calls are seen.
+static const char *const gcc_calls[] = {"-fno-builtin-memcpy", "-fno-builtin-memset", "-fno-builtin-memmove"};
+
+// For code asleep, where there is no plugin. The one call that is last in an instrumented function is that of
+// __tsan_func_exit: as a jump it could not be told from its callers' calls, and never slept. Around calls
+// values are kept in the registers that calls preserve; rbp is a bad one of them, since as a base it needs a
+// displacement, and sums of three are slow: a hot loop over arrays takes 6 to 15 % longer with it.
+static const char *const for_sleep[] = {"-fno-optimize-sibling-calls", "-fno-omit-frame-pointer"};
+
+// Both read a variable before a loop that may come to it only under a condition, and put a hook on that read:
+// a race with a thread that never touched it (docs/bodies.md). The plugin has gcc do it later.
+static const char *const gcc_reads_early[] = {"-fno-tree-loop-im"};
+static const char *const clang_reads_early[] = {"-mllvm", "-disable-licm-promotion"};
+
+static void add_all(struct cli_words *out, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        cli_words_add(out, words[i]);
+}
+
+// True: there is one.
+static bool add_plugin(struct cli_words *out, const struct cc_compiler *compiler, enum cc_family family,
+                       const struct cc_line *line)
+{
+    const bool fits = family == CC_GCC && line->code && !line->fortran && !line->lto;
+    const char *plugin = fits ? cc_compiler_plugin(compiler) : NULL;
+
+    if (plugin)
+        cli_words_add(out, cli_text("-fplugin=%s", plugin));
+    return plugin;
+}
+
+static void add_compile(struct cli_words *out, const struct cc_compiler *compiler, enum cc_family family,
+                        const struct cc_line *line)
+{
+    cli_words_add(out, "-fsanitize=thread");
+    if (add_plugin(out, compiler, family, line))
+        return;
+    add_all(out, for_sleep, RB_LENGTH(for_sleep));
+    if (family == CC_GCC) {
+        if (!line->fortran)
+            add_all(out, gcc_calls, RB_LENGTH(gcc_calls));
+        add_all(out, gcc_reads_early, RB_LENGTH(gcc_reads_early));
+    } else {
+        add_all(out, clang_reads_early, RB_LENGTH(clang_reads_early));
+    }
+}
+
+static void add_linker(struct cli_words *out, const char *word)
+{
+    cli_words_add(out, "-Xlinker"); // not -Wl, which a comma in a folder's name would break
+    cli_words_add(out, word);
+}
+
+// Before the user's objects, where the compilers have theirs. Whole: nothing may be missing that only a
+// shared library asks for.
+static int add_runtime(const char *command, struct cli_words *out, const struct cc_line *line)
+{
+    const char *archive = cli_lib_file(line->is_static ? RB_RT_ARCHIVE_STATIC : RB_RT_ARCHIVE);
+    const char *with = cli_lib_file(line->is_static ? RB_RT_WRAP : RB_RT_SYMBOLS);
+    const char *cxx = line->static_cxx ? cli_lib_file(RB_RT_WRAP_CXX) : NULL;
+
+    if (!cli_need_file(command, archive) || !cli_need_file(command, with) ||
+        (cxx && !cli_need_file(command, cxx)))
+        return RB_EXIT_INTERNAL;
+    add_linker(out, "--whole-archive");
+    add_linker(out, archive);
+    add_linker(out, "--no-whole-archive");
+    if (line->is_static) {
+        add_linker(out, "--eh-frame-hdr"); // stacks are walked by it; gcc leaves it out of static programs
+        cli_words_add(out, cli_text("-Wl,@%s", with)); // with -Xlinker the driver would read it for itself
+    } else {
+        add_linker(out, cli_text("--dynamic-list=%s", with));
+        if (cxx) // what the runtime does around its functions
+            cli_words_add(out, cli_text("-Wl,@%s", cxx));
+    }
+    cli_words_add(out, "-lpthread");
+    cli_words_add(out, "-ldl");
+    return RB_EXIT_OK;
+}
+
+static int add_link(const char *command, struct cli_words *out, const struct cc_compiler *compiler,
+                    const struct cc_line *line, const struct cli_words *arguments)
+{
+    const enum cc_family family = cc_compiler_family(compiler);
+    int status = RB_EXIT_OK;
+
+    if (family == CC_GCC) {
+        const char *specs = cli_lib_file(RB_RT_SPECS);
+        if (!cli_need_file(command, specs))
+            return RB_EXIT_INTERNAL;
+        cli_words_add(out, cli_text("-specs=%s", specs));
+        if (add_plugin(out, compiler, family, line))
+            cli_words_add(out, "-fplugin-arg-bodies-here"); // for the specs
+    } else if (line->code && line->other) {
+        cli_words_add(out, "-Xclang");
+        cli_words_add(out, "-fsanitize=thread");
+    } else if (line->code) {
+        cli_words_add(out, "-fsanitize=thread");
+        cli_words_add(out, "-fno-sanitize-link-runtime");
+    }
+    if (family != CC_GCC && line->code) {
+        add_all(out, for_sleep, RB_LENGTH(for_sleep));
+        add_all(out, clang_reads_early, RB_LENGTH(clang_reads_early));
+    }
+    if (!line->shared && !line->partial && !line->bare && !line->runtime)
+        status = add_runtime(command, out, line);
+    cc_line_for_link(out, line, arguments);
+    return status;
+}
+
+static int compile(const char *command, bool cxx, int argc, char **argv)
+{
+    struct cli_words arguments = {0}, out = {0};
+    struct cc_compiler compiler;
+    struct cc_line line;
+    int status;
+
+    if (argc == 2 && !strcmp(argv[1], "-h")) {
+        printf(help_text, command);
+        return RB_EXIT_OK;
+    }
+    status = cc_compiler_find(command, cxx, &compiler);
+    if (status != RB_EXIT_OK)
+        return status;
+    const bool expanded = cli_words_expand(&arguments, argc - 1, argv + 1);
+    cc_line_read(&line, &arguments);
+    if (line.conflict[0] && !line.query && line.inputs) {
+        fprintf(stderr,
+                "railbird %s: -fsanitize=%s does not go with instrumentation for races; leave it out, or add "
+                "-fno-sanitize=thread\n",
+                command, line.conflict);
+        return RB_EXIT_USAGE;
+    }
+
+    cli_words_add_all(&out, &compiler.words);
+    const bool ours = line.inputs && !line.query && line.thread;
+    if (ours && !line.stops) {
+        status = add_link(command, &out, &compiler, &line, &arguments);
+        if (status != RB_EXIT_OK)
+            return status;
+    } else {
+        if (ours && line.code)
+            add_compile(&out, &compiler, cc_compiler_family(&compiler), &line);
+        for (int i = 1; i < argc; i++) // response files as they are
+            cli_words_add(&out, argv[i]);
+    }
+    if (expanded)
+        cli_words_fit(&out, compiler.words.count);
+    execvp(out.word[0], out.word);
+    fprintf(stderr, "railbird %s: cannot run '%s': %s; %s names the compiler\n", command, out.word[0],
+            strerror(errno), cxx ? "RAILBIRD_CXX" : "RAILBIRD_CC");
+    return RB_EXIT_USAGE;
+}
+
+int cmd_cc(int argc, char **argv)
+{
+    return compile("cc", false, argc, argv);
+}
+
+int cmd_cxx(int argc, char **argv)
+{
+    return compile("c++", true, argc, argv);
+}

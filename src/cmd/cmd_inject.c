@@ -1,0 +1,465 @@
+// railbird inject: traces with a race whose two events are known, from a trace without it; and the check of
+// such a trace.
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cmd/cli.h"
+#include "lab/inject/inject.h"
+#include "lab/inject/labels.h"
+#include "lab/inject/negatives.h"
+
+#define NAME "inject"
+
+#define DEFAULT_WINDOW    100u
+#define MOST_WINDOW       1000u
+#define MOST_TRACES       1000000u
+#define MOST_JOBS         256u
+#define DEFAULT_NEGATIVES 4u
+
+static const char help_text[] =
+    "usage: railbird inject BASE -n N -o DIR [OPTIONS]\n"
+    "       railbird inject --verify BASE INJECTED\n"
+    "\n"
+    "Makes N traces from BASE (.rbt, or RAPID's STD text). In each, two threads access a new variable where "
+    "BASE\n"
+    "changes from one to the other, and events are then reordered such that the two come far apart, in ways "
+    "that\n"
+    "the program could have run. DIR/labels.json says which two events race. Every trace is verified before "
+    "it is\n"
+    "written. With --verify: is INJECTED such a trace of BASE, and does its label say so?\n"
+    "\n"
+    "  -n, --traces N      how many\n"
+    "  -o, --output DIR    where; labels of other bases there are kept\n"
+    "  --distance L        apart by at least L events, and not much more (default: as far as it goes for "
+    "half of the\n"
+    "                      traces, less for the others)\n"
+    "  --kind K            ww, rw or wr: what the first and the second do in time (ww)\n"
+    "  --window W          events that the solver looks at together, 10 to 1000 (100)\n"
+    "  --negatives N       pairs that do not race to be labelled too, for each trace, 0 to 64 (4)\n"
+    "  --encoding E        tight: scheduler first, then a small encoding; paper: the solver alone, as "
+    "published (tight)\n"
+    "  --format F          rbt or std (rbt)\n"
+    "  --jobs J            traces made at once (default: one for each processor)\n"
+    "  --time-limit S      stops after S seconds with what there is\n"
+    "  --seed N            (1)\n"
+    "  --json              one JSON object on standard output\n"
+    "\n"
+    "Exit status: 0 done, or INJECTED is right; 2 bad usage or input, or INJECTED is not (one line says "
+    "why).\n";
+
+enum {
+    OPT_VERIFY = 256,
+    OPT_DISTANCE,
+    OPT_KIND,
+    OPT_WINDOW,
+    OPT_NEGATIVES,
+    OPT_ENCODING,
+    OPT_FORMAT,
+    OPT_JOBS,
+    OPT_TIME_LIMIT,
+    OPT_SEED,
+    OPT_JSON
+};
+
+static const struct option long_options[] = {
+    {"traces", required_argument, NULL, 'n'},
+    {"output", required_argument, NULL, 'o'},
+    {"verify", no_argument, NULL, OPT_VERIFY},
+    {"distance", required_argument, NULL, OPT_DISTANCE},
+    {"kind", required_argument, NULL, OPT_KIND},
+    {"window", required_argument, NULL, OPT_WINDOW},
+    {"negatives", required_argument, NULL, OPT_NEGATIVES},
+    {"encoding", required_argument, NULL, OPT_ENCODING},
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"jobs", required_argument, NULL, OPT_JOBS},
+    {"time-limit", required_argument, NULL, OPT_TIME_LIMIT},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+struct options {
+    struct rb_inject_options inject;
+    bool verify, json;
+    const char *injected;
+};
+
+// One of the words of a list; its number, or -1 after a usage error.
+static int word(const char *option, const char *value, const char *const *words, size_t count)
+{
+    char list[64] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(value, words[i]))
+            return (int)i;
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+                                 i == 0          ? ""
+                                 : i + 1 < count ? ", "
+                                                 : " or ",
+                                 words[i]);
+    }
+    cli_usage(NAME, "--%s %s: expected %s", option, value, list);
+    return -1;
+}
+
+static int number(const char *option, const char *value, uint64_t low, uint64_t high, uint64_t *to)
+{
+    if (cli_whole(value, low, high, to))
+        return -1;
+    return cli_usage(NAME, "%s %s: expected a whole number from %" PRIu64 " to %" PRIu64, option, value, low,
+                     high);
+}
+
+// An option with a value; -1 to go on, else an exit status.
+static int take(int c, struct options *o)
+{
+    static const char *const kinds[] = {[RB_KIND_WW] = "ww", [RB_KIND_RW] = "rw", [RB_KIND_WR] = "wr"};
+    static const char *const encodings[] = {[RB_ENCODING_TIGHT] = "tight", [RB_ENCODING_PAPER] = "paper"};
+    static const char *const formats[] = {"rbt", "std"};
+    struct rb_inject_options *i = &o->inject;
+    uint64_t value = 0;
+    int status = -1, which = 0;
+    char *end;
+
+    switch (c) {
+    case 'n':
+        return number("-n", optarg, 1, MOST_TRACES, &i->traces);
+    case OPT_DISTANCE:
+        i->plan.bounded = true;
+        return number("--distance", optarg, 0, UINT32_MAX, &i->plan.distance);
+    case OPT_WINDOW:
+        status = number("--window", optarg, 10, MOST_WINDOW, &value);
+        i->plan.window = (uint32_t)value;
+        return status;
+    case OPT_NEGATIVES:
+        status = number("--negatives", optarg, 0, RB_MOST_NEGATIVES, &value);
+        i->negatives = (unsigned)value;
+        return status;
+    case OPT_JOBS:
+        status = number("--jobs", optarg, 1, MOST_JOBS, &value);
+        i->jobs = (unsigned)value;
+        return status;
+    case OPT_SEED:
+        return number("--seed", optarg, 0, INT64_MAX, &i->seed);
+    case OPT_TIME_LIMIT:
+        i->time_limit = strtod(optarg, &end);
+        if (end == optarg || *end || !(i->time_limit > 0) || !isfinite(i->time_limit))
+            return cli_usage(NAME, "--time-limit %s: expected seconds, more than 0", optarg);
+        return -1;
+    case OPT_KIND:
+        which = word("kind", optarg, kinds, RB_LENGTH(kinds));
+        i->kind = (enum rb_kind)which;
+        break;
+    case OPT_ENCODING:
+        which = word("encoding", optarg, encodings, RB_LENGTH(encodings));
+        i->plan.encoding = (enum rb_encoding)which;
+        break;
+    default:
+        which = word("format", optarg, formats, RB_LENGTH(formats));
+        i->text = which == 1;
+    }
+    return which < 0 ? RB_EXIT_USAGE : -1;
+}
+
+// Returns -1 to go on, else an exit status.
+static int parse(int argc, char **argv, struct options *o)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct rb_inject_options *i = &o->inject;
+    int c, status = -1;
+
+    *o = (struct options){.inject = {.plan.window = DEFAULT_WINDOW,
+                                     .seed = 1,
+                                     .negatives = DEFAULT_NEGATIVES,
+                                     .jobs = cores < 1           ? 1
+                                             : cores > MOST_JOBS ? MOST_JOBS
+                                                                 : (unsigned)cores}};
+    while (status < 0 && (c = getopt_long(argc, argv, ":hn:o:", long_options, NULL)) != -1) {
+        switch (c) {
+        case 'h':
+            fputs(help_text, stdout);
+            return RB_EXIT_OK;
+        case 'o':
+            i->dir = optarg;
+            break;
+        case OPT_VERIFY:
+            o->verify = true;
+            break;
+        case OPT_JSON:
+            o->json = true;
+            break;
+        case ':':
+        case '?':
+            return cli_bad_option(NAME, c, argv);
+        default:
+            status = take(c, o);
+        }
+    }
+    if (status >= 0)
+        return status;
+    i->base = argv[optind];
+    if (o->verify) {
+        if (argc - optind != 2)
+            return cli_usage(NAME, "--verify: expected two traces, BASE and INJECTED");
+        o->injected = argv[optind + 1];
+        return -1;
+    }
+    if (argc - optind != 1)
+        return cli_usage(NAME, argc - optind < 1 ? "which BASE?" : "%s: one BASE at a time", argv[argc - 1]);
+    if (!i->traces)
+        return cli_usage(NAME, "-n: how many traces?");
+    return i->dir ? -1 : cli_usage(NAME, "-o: into which folder?");
+}
+
+// ------------------------------------------------------------------------------------------------- inject
+
+static int interrupted; // atomic
+static volatile sig_atomic_t interrupted_by;
+
+static void on_signal(int signal)
+{
+    interrupted_by = signal;
+    __atomic_store_n(&interrupted, 1, __ATOMIC_RELAXED);
+}
+
+struct bar {
+    struct cli_progress progress;
+    char label[96];
+};
+
+static void show(void *context, uint64_t made, uint64_t wanted, uint64_t distance)
+{
+    struct bar *b = context;
+
+    snprintf(b->label, sizeof(b->label), "%" PRIu64 " of %" PRIu64 " traces, up to %" PRIu64 " events apart",
+             made, wanted, distance);
+    cli_progress_step(&b->progress, made, wanted);
+}
+
+static double mean(const struct rb_inject_result *r)
+{
+    return r->made ? r->distance_sum / (double)r->made : 0;
+}
+
+static double deviation(const struct rb_inject_result *r)
+{
+    const double n = (double)r->made, m = mean(r),
+                 v = r->made > 1 ? (r->distance_squares - n * m * m) / (n - 1) : 0;
+
+    return v > 0 ? sqrt(v) : 0;
+}
+
+static const char *ending(const struct rb_inject_result *r)
+{
+    return r->was_interrupted ? "interrupted" : r->out_of_time ? "time limit" : "done";
+}
+
+static json_t *counts_json(const struct rb_solver_counts *c)
+{
+    return json_pack("{s:I, s:I, s:I, s:I}", "calls", (json_int_t)c->calls, "sat", (json_int_t)c->sat,
+                     "unsat", (json_int_t)c->unsat, "unknown", (json_int_t)c->unknown);
+}
+
+static json_t *result_json(const struct options *o, const struct rb_inject_result *r)
+{
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:s, s:{s:f, s:f, s:I}, s:I, s:I, s:I, s:I, s:o, s:o, "
+                     "s:{s:I, s:I, s:I, s:I}, "
+                     "s:I, s:f}",
+                     "base", cli_json_path(o->inject.base), "events", (json_int_t)r->events, "threads",
+                     (json_int_t)r->threads, "points", (json_int_t)r->points, "wanted",
+                     (json_int_t)o->inject.traces, "made", (json_int_t)r->made, "ended", ending(r),
+                     "distance", "mean", mean(r), "sd", deviation(r), "max", (json_int_t)r->distance_most,
+                     "short_of_distance", (json_int_t)r->short_of, "with_reversed_sections",
+                     (json_int_t)r->reversed, "moved_by_solver", (json_int_t)r->solver_traces,
+                     "scheduler_moves", (json_int_t)r->moves, "solver", counts_json(&r->solver), "proofs",
+                     counts_json(&r->proofs), "negatives", "trace", (json_int_t)r->negatives[RB_PROOF_TRACE],
+                     "window", (json_int_t)r->negatives[RB_PROOF_WINDOW], "hb",
+                     (json_int_t)r->negatives[RB_PROOF_HB], "races_dropped", (json_int_t)r->races, "seed",
+                     (json_int_t)o->inject.seed, "seconds", r->seconds);
+}
+
+static void result_text(const struct options *o, const struct rb_inject_result *r)
+{
+    printf("%s: %" PRIu64 " events, %" PRIu64 " threads, %" PRIu64 " points\n", o->inject.base, r->events,
+           r->threads, r->points);
+    printf("%" PRIu64 " of %" PRIu64 " traces in %s, all verified, in %.1f s%s\n", r->made, o->inject.traces,
+           o->inject.dir, r->seconds,
+           r->was_interrupted ? " (interrupted)"
+           : r->out_of_time   ? " (time limit)"
+                              : "");
+    printf("distance %.0f ± %.0f, at most %" PRIu64 "; %" PRIu64 " with critical sections in another order",
+           mean(r), deviation(r), r->distance_most, r->reversed);
+    if (o->inject.plan.bounded && r->short_of)
+        printf("; %" PRIu64 " could not be moved as far as asked", r->short_of);
+    printf("\nscheduler: %" PRIu64 " moves; solver: %" PRIu64 " calls, %" PRIu64
+           " unknown, a hand in %" PRIu64 " traces\n",
+           r->moves, r->solver.calls, r->solver.unknown, r->solver_traces);
+    printf("negatives: %" PRIu64 " proven on the whole trace, %" PRIu64 " on a window, %" PRIu64
+           " by happens-before alone\n",
+           r->negatives[RB_PROOF_TRACE], r->negatives[RB_PROOF_WINDOW], r->negatives[RB_PROOF_HB]);
+}
+
+static int inject(struct options *o, struct rb_error *e)
+{
+    struct rb_inject_result result;
+    struct rb_reader base;
+    struct bar bar = {.label = "injecting"};
+    // Lenient: locks that the base misuses keep the order of all their events.
+    int status = cli_open_trace(NAME, o->inject.base, true, &base, e);
+
+    if (status < 0)
+        return status;
+    // A second signal changes nothing: it takes a moment, and what is written then is whole.
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    o->inject.interrupted = &interrupted;
+    o->inject.progress = show;
+    o->inject.context = &bar;
+    cli_progress_start(&bar.progress, bar.label);
+    status = rb_inject(&base, &o->inject, &result, e);
+    cli_progress_end(&bar.progress);
+    rb_reader_close(&base);
+    if (status < 0)
+        return status;
+    if (o->json)
+        status = cli_print_json(result_json(o, &result), e);
+    else
+        result_text(o, &result);
+    if (status == 0 && fflush(stdout) == EOF)
+        status = rb_internal(e, "cannot write on standard output: %m");
+    if (status == 0 && result.was_interrupted) { // all is written: now what the signal asked for
+        signal(interrupted_by, SIG_DFL);
+        raise(interrupted_by);
+    }
+    return status;
+}
+
+// ------------------------------------------------------------------------------------------------- verify
+
+// What text cannot hold is called something else in it: a base that is to be compared with text takes that
+// way too.
+static int through_text(struct rb_reader *r, struct rb_error *e)
+{
+    const int text = memfd_create("text", MFD_CLOEXEC), trace = memfd_create("trace", MFD_CLOEXEC);
+    FILE *out = text >= 0 && trace >= 0 ? fdopen(dup(text), "w") : NULL;
+    struct rb_std_notes notes;
+    uint64_t foreign, renamed;
+    struct rb_writer w;
+    const char *path = r->path;
+    char name[64];
+    int status = out ? rb_std_export(r, out, &foreign, &renamed, e)
+                     : rb_internal(e, "no memory files to read %s as text: %m", path);
+
+    if (out)
+        fclose(out);
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", text);
+    if (status == 0) {
+        status = rb_writer_open(&w, path, trace, NULL, e);
+        if (status == 0)
+            status = rb_std_import(name, &w, true, &notes, e);
+        if (status == 0) {
+            rb_reader_close(r);
+            status = rb_reader_open_fd(r, trace, path, e);
+            if (status < 0)
+                *r = (struct rb_reader){.fd = -1};
+        }
+    } else if (trace >= 0) {
+        close(trace);
+    }
+    if (text >= 0)
+        close(text);
+    return status;
+}
+
+static bool is_text(const char *path)
+{
+    char magic[sizeof(RBT_MAGIC) - 1] = "";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool trace = fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
+                       !memcmp(magic, RBT_MAGIC, sizeof(magic));
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 && !trace;
+}
+
+// As cli_open_trace, but without a word about what is odd: that is what the verifier is for.
+static int open_any(const char *path, struct rb_reader *r, struct rb_error *e)
+{
+    struct rb_std_notes notes;
+    struct rb_writer w;
+    int status;
+
+    if (!is_text(path))
+        return cli_open_trace(NAME, path, true, r, e);
+    const int fd = memfd_create("trace", MFD_CLOEXEC);
+    if (fd < 0)
+        return rb_internal(e, "%s: no memory file to read it into: %m", path);
+    status = rb_writer_open(&w, path, fd, NULL, e);
+    if (status == 0)
+        status = rb_std_import(path, &w, true, &notes, e);
+    return status < 0 ? status : rb_reader_open_fd(r, fd, path, e);
+}
+
+static int verify(const struct options *o, struct rb_error *e)
+{
+    const char *base_path = o->inject.base;
+    struct rb_reader base, injected;
+    struct rb_verify_pair p;
+    char a[32], b[32];
+    int labelled = 0, status = open_any(base_path, &base, e);
+
+    if (status < 0)
+        return status;
+    status = open_any(o->injected, &injected, e);
+    if (status < 0) {
+        rb_reader_close(&base);
+        return status;
+    }
+    if (is_text(o->injected) && !is_text(base_path))
+        status = through_text(&base, e);
+    if (status == 0)
+        status = rb_verify_files(&base, &injected, &p, e);
+    if (status == 0)
+        status = labelled = rb_labels_check(&injected, &p, e);
+    if (status >= 0 && o->json)
+        status = cli_print_json(json_pack("{s:o, s:o, s:b, s:[I,I], s:[s,s], s:s, s:I, s:I, s:b}", "base",
+                                          cli_json_path(base_path), "injected", cli_json_path(o->injected),
+                                          "correct", 1, "events", (json_int_t)p.at[0], (json_int_t)p.at[1],
+                                          "threads", rb_reader_name(&base, RBT_THREADS, p.thread[0], a),
+                                          rb_reader_name(&base, RBT_THREADS, p.thread[1], b), "kind",
+                                          rb_kind_name(p.op), "distance", (json_int_t)p.distance, "point",
+                                          (json_int_t)p.point, "labelled", labelled),
+                                e);
+    else if (status >= 0)
+        printf("%s: a correct reordering of %s with a race of events %" PRIu64 " and %" PRIu64 ", %" PRIu64
+               " events apart; %s\n",
+               o->injected, base_path, p.at[0], p.at[1], p.distance,
+               labelled ? "its label says so" : "it has no label");
+    rb_reader_close(&base);
+    rb_reader_close(&injected);
+    return status < 0 ? status : 0;
+}
+
+int cmd_inject(int argc, char **argv)
+{
+    struct rb_error e = {0};
+    struct options o;
+    int status = parse(argc, argv, &o);
+
+    if (status >= 0)
+        return status;
+    status = o.verify ? verify(&o, &e) : inject(&o, &e);
+    return status < 0 ? cli_fail(NAME, &e) : RB_EXIT_OK;
+}

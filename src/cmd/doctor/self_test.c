@@ -1,0 +1,63 @@
+// The self-test: two programs of ours, built with the tool, one with a race that every run has and one
+// without. Every access is looked at, so the outcome is no coin toss: 5 of 5 found, 5 of 5 silent, or
+// something is wrong with this machine or this installation.
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "cmd/argument_list.h"
+#include "cmd/launch/launch.h"
+#include "cmd/launch/run.h"
+#include "cmd/toolchain/install.h"
+
+static const struct {
+    const char *name;
+    int exit;
+    const char *good, *bad;
+} programs[] = {
+    {"unlocked", RB_EXIT_RACE, "the planted race was found", "the planted race was not found"},
+    {"locked", RB_EXIT_OK, "the same under a lock was left alone",
+     "the same under a lock was reported, or failed"},
+};
+
+// One run ended as it should, and said so or kept silent.
+static bool ran_well(char **words, int wanted)
+{
+    char said[4096];
+    const int status = launch_capture(words, true, said, sizeof(said));
+    const bool reported = strstr(said, "WARNING: Railbird: data race") != NULL;
+
+    return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == wanted &&
+           reported == (wanted != RB_EXIT_OK);
+}
+
+bool run_self_test(FILE *out)
+{
+    char *options = launch_setenv("RAILBIRD_OPTIONS", "sampler=all");
+    char *tsan = launch_setenv("TSAN_OPTIONS", NULL);
+    bool all = true;
+
+    setenv("RAILBIRD_TOOL", cli_tool_path(), 1);
+    for (size_t i = 0; i < RB_LENGTH(programs); i++) {
+        struct cli_words words = {0};
+        int well = 0;
+
+        cli_words_add(&words, cli_libexec_file(programs[i].name));
+        if (!cli_need_file("run", words.word[0])) {
+            all = false;
+            continue;
+        }
+        for (int run = 0; run < RUN_SELF_TESTS; run++)
+            well += ran_well(words.word, programs[i].exit);
+        if (out)
+            fprintf(out, "%-4s %s: %d of %d runs\n", well == RUN_SELF_TESTS ? "ok" : "FAIL",
+                    well == RUN_SELF_TESTS ? programs[i].good : programs[i].bad,
+                    well == RUN_SELF_TESTS ? well : RUN_SELF_TESTS - well, RUN_SELF_TESTS);
+        all &= well == RUN_SELF_TESTS;
+    }
+    free(launch_setenv("RAILBIRD_OPTIONS", options));
+    free(launch_setenv("TSAN_OPTIONS", tsan));
+    free(options);
+    free(tsan);
+    return all;
+}

@@ -1,0 +1,30 @@
+// The twin of race.c: the same two writes in the same order, under a lock. A report here is a false one.
+#include <pthread.h>
+
+#include "cmd/doctor/selftest/selftest.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int shared; // not static: a compiler may leave out what nobody reads
+
+static void *first(void *unused)
+{
+    pthread_mutex_lock(&lock);
+    shared = 1;
+    pthread_mutex_unlock(&lock);
+    rb_unseen_signal();
+    return unused;
+}
+
+static void *second(void *unused)
+{
+    rb_unseen_wait();
+    pthread_mutex_lock(&lock);
+    shared = 2;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+int main(void)
+{
+    return rb_two_threads(first, second);
+}

@@ -1,0 +1,119 @@
+#include "cmd/launch/witness.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS 1000000
+// Some tools send to the process and to the group: one that the witness gets this much later, or got this
+// long ago, is the same, in milliseconds.
+#define PATIENCE 50
+#define RECENT   200
+#define BUSY     10000 // milliseconds that the witness may take to answer, where others use the machine
+
+// A page that the witness shares with us. It alone writes there.
+struct seen {
+    int64_t arrived[NSIG]; // when each signal arrived last, in nanoseconds; 0: never
+    int asked; // the last question it has answered; all signals that were pending before are in `arrived`
+};
+static struct seen *seen;
+static int64_t handled[NSIG]; // when we were last asked about each signal
+static pid_t witness;
+
+static int64_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 * MS + t.tv_nsec;
+}
+
+static void watch(const sigset_t *signals, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close_range(0, ~0u, 0); // whoever waits for the end of a pipe does not wait for us
+    while (getppid() == parent) {
+        siginfo_t info;
+        const int signal = sigwaitinfo(signals, &info); // lower numbers come first
+        if (signal == SIGRTMAX)
+            __atomic_store_n(&seen->asked, info.si_value.sival_int, __ATOMIC_RELEASE);
+        else if (signal > 0)
+            __atomic_store_n(&seen->arrived[signal], now(), __ATOMIC_RELAXED);
+    }
+    _exit(0);
+}
+
+void witness_start(const sigset_t *signals)
+{
+    const pid_t parent = getpid();
+    sigset_t and_question = *signals;
+
+    if (!seen)
+        seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (seen == MAP_FAILED) {
+        seen = NULL;
+        return;
+    }
+    sigaddset(&and_question, SIGRTMAX);
+    witness = fork();
+    if (witness == 0)
+        watch(&and_question, parent);
+}
+
+void witness_end(void)
+{
+    if (witness <= 0)
+        return;
+    kill(witness, SIGKILL);
+    while (waitpid(witness, NULL, 0) < 0 && errno == EINTR)
+        ;
+    witness = 0;
+}
+
+static const struct timespec ms = {0, MS};
+
+// Waits until the witness has taken all signals that are pending for it: it may have been kept from running.
+static void ask_witness(void)
+{
+    static int question;
+    const union sigval value = {.sival_int = ++question};
+
+    if (sigqueue(witness, SIGRTMAX, value) < 0)
+        return;
+    for (int waited = 0; waited < BUSY; waited++) {
+        if (__atomic_load_n(&seen->asked, __ATOMIC_ACQUIRE) == question)
+            return;
+        nanosleep(&ms, NULL);
+    }
+}
+
+// True if the witness got the signal since `before`.
+static bool witness_got(int signal, int64_t before)
+{
+    const int64_t at = __atomic_load_n(&seen->arrived[signal], __ATOMIC_RELAXED);
+
+    return at && at >= before;
+}
+
+bool witness_saw(int signal)
+{
+    const int64_t recent = now() - (int64_t)RECENT * MS,
+                  since = handled[signal] < recent ? handled[signal] : recent;
+    bool saw = false;
+
+    for (int waited = 0; witness > 0 && !saw && waited <= PATIENCE; waited++) {
+        saw = witness_got(signal, since);
+        if (!saw)
+            nanosleep(&ms, NULL);
+    }
+    if (witness > 0 && !saw) {
+        ask_witness();
+        saw = witness_got(signal, since);
+    }
+    handled[signal] = now();
+    return saw;
+}

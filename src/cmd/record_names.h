@@ -1,0 +1,25 @@
+// Names for what a recording holds as addresses, from the debugging information of the program and its
+// libraries. Modules are opened once; places that have no name keep their offset.
+#ifndef RB_CMD_RECORD_NAMES_H
+#define RB_CMD_RECORD_NAMES_H
+
+#include "lab/record/merge.h"
+
+struct record_symbol {
+    uint64_t from, to; // addresses in the program
+    char *name;
+};
+
+struct record_names {
+    struct rb_merge_names names; // for rb_merge
+    const struct rb_raw *raw;
+    struct rb_module **module;    // of each module of the recording, once it was asked for
+    struct record_symbol *symbol; // variables met so far, by address: a large one has many parts
+    size_t symbols;
+};
+
+// False when memory is out.
+bool record_names_open(struct record_names *n, const struct rb_raw *raw);
+void record_names_close(struct record_names *n);
+
+#endif

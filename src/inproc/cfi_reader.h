@@ -1,0 +1,145 @@
+// Bytes of call frame information, read without ever leaving them: a reader that comes to its end stays there
+// and is `bad`. Arithmetic is unsigned, so garbage wraps instead of being undefined.
+#ifndef RB_INPROC_CFI_READER_H
+#define RB_INPROC_CFI_READER_H
+
+#include "base/types.h"
+
+// Encodings of pointers: how many bytes (PE_FORMAT), relative to what (PE_BASE).
+#define PE_OMIT     0xff
+#define PE_INDIRECT 0x80
+#define PE_FORMAT   0x0f
+#define PE_BASE     0x70
+
+enum { PE_ABSOLUTE = 0, PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_ALIGNED = 0x50 };
+enum { PE_ULEB = 1, PE_U2 = 2, PE_U4 = 3, PE_U8 = 4, PE_SLEB = 9, PE_S2 = 10, PE_S4 = 11, PE_S8 = 12 };
+
+struct reader {
+    const uint8_t *at, *end;
+    bool bad; // read past the end, or saw what cannot be
+};
+
+static inline size_t left(const struct reader *r)
+{
+    return (size_t)(r->end - r->at);
+}
+
+static inline uint64_t fail(struct reader *r)
+{
+    r->bad = true;
+    r->at = r->end;
+    return 0;
+}
+
+static inline uint64_t take(struct reader *r, unsigned bytes)
+{
+    uint64_t value = 0;
+
+    if (left(r) < bytes)
+        return fail(r);
+    for (unsigned i = 0; i < bytes; i++)
+        value |= (uint64_t)r->at[i] << 8 * i;
+    r->at += bytes;
+    return value;
+}
+
+static inline uint64_t take_signed(struct reader *r, unsigned bytes)
+{
+    const unsigned unused = 64 - 8 * bytes;
+
+    return (uint64_t)((int64_t)(take(r, bytes) << unused) >> unused);
+}
+
+static inline uint64_t leb(struct reader *r, bool is_signed)
+{
+    uint64_t value = 0;
+    unsigned shift = 0;
+    uint8_t byte;
+
+    do {
+        if (r->at == r->end || shift > 63)
+            return fail(r);
+        byte = *r->at++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        shift += 7;
+    } while (byte & 0x80);
+    if (is_signed && shift < 64 && byte & 0x40)
+        value |= ~UINT64_C(0) << shift;
+    return value;
+}
+
+static inline void skip(struct reader *r, uint64_t bytes)
+{
+    if (bytes > left(r))
+        fail(r);
+    else
+        r->at += bytes;
+}
+
+// The next `bytes` bytes as a reader of their own.
+static inline struct reader part(struct reader *r, uint64_t bytes)
+{
+    struct reader p = {r->at, r->at, false};
+
+    skip(r, bytes);
+    if (r->bad)
+        p.bad = true;
+    else
+        p.end = r->at;
+    return p;
+}
+
+// An encoded pointer. Relative to text or function start, and indirect, are never used for what we read.
+static inline uintptr_t pointer(struct reader *r, uint8_t encoding, uintptr_t data)
+{
+    const uintptr_t here = (uintptr_t)r->at;
+    uint64_t value;
+
+    if (encoding == PE_ALIGNED) {
+        skip(r, -here & 7);
+        return take(r, 8);
+    }
+    switch (encoding & PE_FORMAT) {
+    case PE_ABSOLUTE:
+    case PE_U8:
+    case PE_S8:
+        value = take(r, 8);
+        break;
+    case PE_ULEB:
+        value = leb(r, false);
+        break;
+    case PE_SLEB:
+        value = leb(r, true);
+        break;
+    case PE_U2:
+        value = take(r, 2);
+        break;
+    case PE_U4:
+        value = take(r, 4);
+        break;
+    case PE_S2:
+        value = take_signed(r, 2);
+        break;
+    case PE_S4:
+        value = take_signed(r, 4);
+        break;
+    default:
+        return fail(r);
+    }
+    if (encoding & PE_INDIRECT)
+        return fail(r);
+    if (value == 0) // "none" in every encoding
+        return 0;
+    switch (encoding & PE_BASE) {
+    case PE_ABSOLUTE:
+        return value;
+    case PE_PCREL:
+        return here + value;
+    case PE_DATAREL:
+        return data ? data + value : fail(r);
+    default:
+        return fail(r);
+    }
+}
+
+#endif

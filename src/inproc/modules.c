@@ -1,0 +1,208 @@
+#include "inproc/modules.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inproc/unwind.h"
+
+static char program[4096];
+
+// The name that exec was given, for where /proc is not mounted; it is relative to the folder of the start.
+static void take_given_name(void)
+{
+    const char *given = (const char *)getauxval(AT_EXECFN);
+    const long folder = given && given[0] != '/' ? syscall(SYS_getcwd, program, sizeof(program)) : 0;
+    size_t used = folder > 0 ? (size_t)folder - 1 : 0; // without its NUL
+
+    if (!given || folder < 0)
+        return;
+    if (folder)
+        program[used++] = '/';
+    while (*given && used < sizeof(program) - 1)
+        program[used++] = *given++;
+    program[*given ? 0 : used] = 0;
+}
+
+const char *rb_program_path(void)
+{
+    if (!program[0]) {
+        const ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+        program[n > 0 ? n : 0] = 0;
+        if (n <= 0)
+            take_given_name();
+    }
+    return program;
+}
+
+// Notes are at most a page or two; a build-id is 20 bytes as a rule, 32 at most here.
+static void read_build_id(const char *at, size_t bytes, char *hex)
+{
+    while (bytes >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const void *)at;
+        const size_t name = (note->n_namesz + 3u) & ~(size_t)3, desc = (note->n_descsz + 3u) & ~(size_t)3;
+        const size_t total = sizeof(*note) + name + desc;
+        if (total > bytes || total < name || total < desc)
+            return;
+        const unsigned char *id = (const unsigned char *)at + sizeof(*note) + name;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= 32) {
+            for (unsigned i = 0; i < note->n_descsz; i++) {
+                hex[2 * i] = "0123456789abcdef"[id[i] >> 4];
+                hex[2 * i + 1] = "0123456789abcdef"[id[i] & 15];
+            }
+            hex[2 * note->n_descsz] = 0;
+            return;
+        }
+        at += total;
+        bytes -= total;
+    }
+}
+
+// ---- names that are not absolute -----------------------------------------------------------------------
+// The loader keeps a library's name as it was asked for, by dlopen or by a relative rpath; once the program
+// has changed its folder, and in the tool's process, such a name means nothing. The kernel knows the file.
+// Its name is looked up once while the same libraries are loaded, and kept for good: programs load few
+// libraries that way.
+
+struct place {
+    struct place *next;
+    uint64_t key; // where the file is mapped, and the generation of loaded files (unwind.h) in bits 48 to 63
+    char path[];
+};
+static struct place *places; // grows only, at its head
+
+static struct place *places_now(void)
+{
+    return __atomic_load_n(&places, __ATOMIC_ACQUIRE);
+}
+
+#define LINE 4352u // of the kernel's list of maps: a path and what is before it
+
+// from-to, in hexadecimal, with the address in it?
+static bool holds(const char *line, uintptr_t address)
+{
+    uintptr_t bound[2] = {0, 0};
+
+    for (unsigned i = 0; i < 2; i++, line++)
+        for (; *line && *line != '-' && *line != ' '; line++)
+            bound[i] = bound[i] << 4 | (uintptr_t)(*line <= '9' ? *line - '0' : *line - 'a' + 10);
+    return bound[0] <= address && address < bound[1];
+}
+
+// The name in a line, which is ended here; NULL if what is mapped is no file.
+static char *name_in(char *line)
+{
+    static const char gone[] = " (deleted)";
+    const size_t tail = sizeof(gone) - 1;
+    char *end = line;
+
+    while (*line && *line != '/')
+        line++;
+    while (*end)
+        end++;
+    if ((size_t)(end - line) > tail && !__builtin_strcmp(end - tail, gone))
+        end[-(ptrdiff_t)tail] = 0;
+    return *line ? line : NULL;
+}
+
+// The line of the process's maps that holds the address, whole lines at a time. Asked of this thread: of a
+// process whose main thread has ended the kernel says nothing.
+static char *find_line(char room[LINE], uintptr_t address)
+{
+    const int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0);
+    char *found = NULL;
+    size_t used = 0;
+    long got = 0;
+
+    while (fd >= 0 && !found && (got = syscall(SYS_read, fd, room + used, LINE - 1 - used)) > 0) {
+        char *line = room, *c = room;
+        used += (size_t)got;
+        room[used] = 0;
+        for (; !found && *c; c++) {
+            if (*c != '\n')
+                continue;
+            *c = 0;
+            if (holds(line, address))
+                found = line;
+            line = c + 1;
+        }
+        if (found || line == room) // or a line that is longer than any
+            break;
+        used -= (size_t)(line - room);
+        for (size_t i = 0; i < used; i++)
+            room[i] = line[i];
+    }
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    return found;
+}
+
+static const char *keep(const char *path, uint64_t key)
+{
+    size_t bytes = sizeof(struct place) + 1;
+
+    for (struct place *p = places_now(); p; p = p->next)
+        if (!__builtin_strcmp(p->path, path)) {
+            __atomic_store_n(&p->key, key, __ATOMIC_RELAXED);
+            return p->path;
+        }
+    for (const char *c = path; *c; c++)
+        bytes++;
+    struct place *p = rb_arena_alloc(&rb_host.kept, bytes);
+    if (!p)
+        return NULL;
+    p->key = key;
+    for (size_t i = 0; i < bytes - sizeof(*p); i++)
+        p->path[i] = path[i];
+    p->next = places_now();
+    while (!__atomic_compare_exchange_n(&places, &p->next, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+    return p->path;
+}
+
+static RB_NOINLINE const char *look_up(const char *name, uintptr_t address, uint64_t key)
+{
+    if (rb_host.sandboxed) // no file may be opened
+        return name;
+    char room[LINE], *line = find_line(room, address), *path = line ? name_in(line) : NULL;
+    const char *kept = keep(path ? path : name, key);
+
+    return kept ? kept : name;
+}
+
+static const char *absolute(const char *name, const struct dl_find_object *file, uintptr_t address)
+{
+    const uint64_t key = rb_unwind_generation() << 48 | (uintptr_t)file->dlfo_map_start;
+
+    for (const struct place *p = places_now(); p; p = p->next)
+        if (__atomic_load_n(&p->key, __ATOMIC_RELAXED) == key)
+            return p->path;
+    return look_up(name, address, key);
+}
+
+bool rb_module_of(uintptr_t address, struct rb_module *m)
+{
+    struct dl_find_object found;
+
+    m->build_id[0] = 0;
+    if (_dl_find_object((void *)address, &found) || !found.dlfo_link_map)
+        return false;
+    m->path = found.dlfo_link_map->l_name;
+    if (!m->path || !m->path[0])
+        m->path = rb_program_path();
+    else if (m->path[0] != '/')
+        m->path = absolute(m->path, &found, address);
+    m->bias = found.dlfo_link_map->l_addr;
+    const ElfW(Ehdr) *head = found.dlfo_map_start;
+    if (head->e_ident[0] != ELFMAG0 || head->e_ident[1] != ELFMAG1 || head->e_phentsize != sizeof(ElfW(Phdr)))
+        return true; // the vdso, or a first segment without the file's head
+    const ElfW(Phdr) *segment = (const void *)((const char *)head + head->e_phoff);
+    for (unsigned i = 0; i < head->e_phnum && !m->build_id[0]; i++)
+        if (segment[i].p_type == PT_NOTE)
+            read_build_id((const char *)(m->bias + segment[i].p_vaddr), segment[i].p_memsz, m->build_id);
+    return true;
+}

@@ -1,0 +1,20 @@
+#include "inproc/spin.h"
+
+#include <sched.h>
+
+#define PATIENCE 4096u // turns, before it asks for a holder
+
+bool rb_spin_never_yields;
+bool (*rb_spin_is_copy)(void);
+
+void rb_spin_wait(rb_spin *lock)
+{
+    for (unsigned spins = 0; __atomic_load_n(lock, __ATOMIC_RELAXED); spins++) {
+        if (spins < 64 || rb_spin_never_yields)
+            __builtin_ia32_pause();
+        else
+            sched_yield();
+        if (spins % PATIENCE == PATIENCE - 1 && rb_spin_is_copy && rb_spin_is_copy())
+            __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+    }
+}

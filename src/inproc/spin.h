@@ -1,0 +1,32 @@
+// The runtime's lock: one word, held for tens of instructions, never across a call into the program or the
+// kernel. Whoever takes it is inside the runtime's guard (rt.h), so no signal handler runs on top of a holder
+// and a thread never waits for itself. A waiter yields when the holder seems to have lost its core.
+#ifndef RB_INPROC_SPIN_H
+#define RB_INPROC_SPIN_H
+
+#include "base/types.h"
+
+typedef uint32_t rb_spin; // 0 free, 1 held
+
+void rb_spin_wait(rb_spin *lock); // until it looks free
+// Returns true in a process that is a copy of ours: the threads that held its locks are not in it. NULL: never asked.
+extern bool (*rb_spin_is_copy)(void);
+extern bool rb_spin_never_yields; // the kernel may not be asked (sandbox.h)
+
+RB_INLINE bool rb_spin_try(rb_spin *lock)
+{
+    return __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE) == 0;
+}
+
+RB_INLINE void rb_spin_lock(rb_spin *lock)
+{
+    while (RB_UNLIKELY(!rb_spin_try(lock)))
+        rb_spin_wait(lock);
+}
+
+RB_INLINE void rb_spin_unlock(rb_spin *lock)
+{
+    __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+#endif

@@ -1,0 +1,318 @@
+#include "lab/inject/constraints.h"
+
+#include <stdlib.h>
+
+// The events of a window that concern one object, variable or thread stand together once these are sorted.
+struct item {
+    uint64_t key;
+    uint32_t at; // number in the window
+};
+
+struct section {
+    uint32_t take, give; // RB_NO_EVENT: not in the window
+    uint32_t thread;
+    bool reads;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+// ---------------------------------------------------------------------------------------------- words of Z3
+
+static void say(struct rb_window *w, Z3_ast what)
+{
+    rb_z3.solver_assert(w->z, w->solver, what);
+}
+
+static Z3_ast both(const struct rb_window *w, Z3_ast a, Z3_ast b)
+{
+    return rb_z3.mk_and(w->z, 2, (Z3_ast[]){a, b});
+}
+
+static Z3_ast before(const struct rb_window *w, uint32_t a, uint32_t b)
+{
+    const Z3_ast less = rb_window_less(w, a, b);
+
+    return w->happens ? both(w, w->happens[a], less) : less;
+}
+
+// b happens only after a has.
+static void needs(struct rb_window *w, uint32_t b, uint32_t a)
+{
+    say(w, w->happens ? rb_z3.mk_implies(w->z, w->happens[b], before(w, a, b)) : before(w, a, b));
+}
+
+// The same for what its thread or the fork of it must have done: also for b to be next.
+static void follows(struct rb_window *w, uint32_t b, uint32_t a)
+{
+    needs(w, b, a);
+    if (b == w->waiting[0] || b == w->waiting[1])
+        say(w, w->happens[a]);
+}
+
+// If p and q happen both, `what` holds.
+static void when(struct rb_window *w, uint32_t p, uint32_t q, Z3_ast what)
+{
+    say(w, w->happens ? rb_z3.mk_implies(w->z, both(w, w->happens[p], w->happens[q]), what) : what);
+}
+
+static Z3_ast either(const struct rb_window *w, Z3_ast a, Z3_ast b)
+{
+    return rb_z3.mk_or(w->z, 2, (Z3_ast[]){a, b});
+}
+
+// ----------------------------------------------------------------------------------------------- the rules
+
+static uint8_t class_of(const struct rb_window *w, uint32_t k)
+{
+    return w->order->model->class[rb_window_event(w, k)];
+}
+
+static uint32_t thread_of(const struct rb_window *w, uint32_t k)
+{
+    return rb_order_thread(w->order, rb_window_event(w, k));
+}
+
+// Number in the window of the event that event k is tied to.
+static uint32_t tie_of(const struct rb_window *w, uint32_t k)
+{
+    const uint32_t tie = w->order->model->tie[rb_window_event(w, k)];
+
+    if (tie == RB_NO_EVENT || w->order->place[tie] < w->from || w->order->place[tie] >= w->to)
+        return RB_NO_EVENT;
+    return w->order->place[tie] - w->from;
+}
+
+static void thread_order(struct rb_window *w, const struct item *items, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        follows(w, items[i].at, items[i - 1].at);
+}
+
+// Is event k a fork or join that names this thread?
+static bool names(const struct rb_window *w, uint32_t k, uint32_t thread)
+{
+    return class_of(w, k) == RB_CLASS_THREAD && w->order->model->base[rb_window_event(w, k)].target == thread;
+}
+
+// R4: a fork or join and the events of the thread it names, or others that name it, next to it on either
+// side.
+static void fork_or_join(struct rb_window *w, uint32_t k)
+{
+    const uint32_t thread = (uint32_t)w->order->model->base[rb_window_event(w, k)].target;
+
+    for (uint32_t i = k; i-- > 0;)
+        if (thread_of(w, i) == thread || names(w, i, thread)) {
+            needs(w, k, i);
+            break;
+        }
+    for (uint32_t i = k + 1; i < w->count; i++)
+        if (thread_of(w, i) == thread) {
+            follows(w, i, k);
+            break;
+        }
+}
+
+// R2, for a read and a write that it does not see.
+static void read_apart(struct rb_window *w, uint32_t read, uint32_t sees, uint32_t other)
+{
+    const uint32_t t = thread_of(w, other);
+    const Z3_ast after = rb_window_less(w, read, other);
+
+    if (sees == RB_NO_EVENT) { // a write before the window, or none
+        if (w->plain || t != thread_of(w, read))
+            when(w, read, other, after);
+        return;
+    }
+    const Z3_ast ahead = rb_window_less(w, other, sees);
+    if (!w->plain && t == thread_of(w, read)) {
+        if (other < read) // so it can only come before the write that is seen
+            when(w, read, other, ahead);
+    } else if (!w->plain && t == thread_of(w, sees)) {
+        if (other > sees)
+            when(w, read, other, after);
+    } else {
+        when(w, read, other, either(w, ahead, after));
+    }
+}
+
+static void variable(struct rb_window *w, const struct item *items, uint32_t count)
+{
+    const struct rb_model *m = w->order->model;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t k = items[i].at;
+        uint32_t sees, readers = 0;
+        if (class_of(w, k) == RB_CLASS_READ) {
+            sees = tie_of(w, k);
+            if (sees != RB_NO_EVENT)
+                needs(w, k, sees);
+            for (uint32_t j = 0; j < count; j++)
+                if (class_of(w, items[j].at) == RB_CLASS_WRITE && items[j].at != sees)
+                    read_apart(w, k, sees, items[j].at);
+            continue;
+        }
+        for (uint32_t j = i + 1; j < count; j++)
+            readers += class_of(w, items[j].at) == RB_CLASS_READ && tie_of(w, items[j].at) == k;
+        if (w->happens || readers == m->readers[rb_window_event(w, k)])
+            continue;
+        for (uint32_t j = 0; j < count; j++) // seen behind the window: the last write in it
+            if (j != i && class_of(w, items[j].at) == RB_CLASS_WRITE)
+                needs(w, k, items[j].at);
+    }
+}
+
+static void apart(struct rb_window *w, const struct section *a, const struct section *b)
+{
+    if ((a->reads && b->reads) || a->thread == b->thread)
+        return;
+    if (a->take == RB_NO_EVENT && b->take == RB_NO_EVENT)
+        return;
+    if (a->take == RB_NO_EVENT)
+        needs(w, b->take, a->give);
+    else if (b->take == RB_NO_EVENT)
+        needs(w, a->take, b->give);
+    else if (a->give == RB_NO_EVENT && b->give == RB_NO_EVENT)
+        return; // both open at the end: not in a correct order
+    else if (a->give == RB_NO_EVENT)
+        when(w, a->take, b->take, before(w, b->give, a->take));
+    else if (b->give == RB_NO_EVENT)
+        when(w, a->take, b->take, before(w, a->give, b->take));
+    else
+        when(w, a->take, b->take, either(w, before(w, a->give, b->take), before(w, b->give, a->take)));
+}
+
+static void lock(struct rb_window *w, const struct item *items, uint32_t count)
+{
+    struct section *sections = malloc(count * sizeof(*sections));
+    uint32_t n = 0;
+
+    if (!sections) {
+        w->no_memory = true;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t k = items[i].at, tie = tie_of(w, k);
+        const uint8_t class = class_of(w, k);
+        struct section s = {k, tie, thread_of(w, k), class == RB_CLASS_RTAKE || class == RB_CLASS_RGIVE};
+        if (rb_class_gives(class)) {
+            if (tie != RB_NO_EVENT) // listed with its beginning
+                continue;
+            s.take = RB_NO_EVENT;
+            s.give = k;
+        }
+        sections[n++] = s;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = i + 1; j < n; j++)
+            apart(w, &sections[i], &sections[j]);
+    free(sections);
+}
+
+// R5. What looks comes after the signal before it and before the one behind it.
+static void ordered(struct rb_window *w, const struct item *items, uint32_t count)
+{
+    uint32_t signal = RB_NO_EVENT, looks = 0; // since the last signal
+
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t k = items[i].at;
+        if (signal != RB_NO_EVENT)
+            needs(w, k, items[signal].at);
+        if (class_of(w, k) == RB_CLASS_LOOK) {
+            looks++;
+            continue;
+        }
+        for (uint32_t j = i - looks; j < i; j++)
+            needs(w, k, items[j].at);
+        signal = i;
+        looks = 0;
+    }
+}
+
+// ------------------------------------------------------------------------------------------------- all
+
+static void positions(struct rb_window *w)
+{
+    const Z3_sort integers = rb_z3.mk_int_sort(w->z);
+    const Z3_ast one = rb_z3.mk_int(w->z, 1, integers), last = rb_z3.mk_int(w->z, (int)w->count, integers);
+
+    for (uint32_t k = 0; k < w->count; k++) {
+        w->position[k] = rb_z3.mk_const(w->z, rb_z3.mk_int_symbol(w->z, (int)k), integers);
+        if (w->happens)
+            w->happens[k] = rb_z3.mk_const(w->z, rb_z3.mk_int_symbol(w->z, (int)(w->count + k)),
+                                           rb_z3.mk_bool_sort(w->z));
+        if (w->plain) {
+            say(w, rb_z3.mk_ge(w->z, w->position[k], one));
+            say(w, rb_z3.mk_le(w->z, w->position[k], last));
+        }
+    }
+    if (w->plain)
+        say(w, rb_z3.mk_distinct(w->z, w->count, w->position));
+}
+
+typedef void rule_fn(struct rb_window *w, const struct item *items, uint32_t count);
+
+// Which rule an event is under, besides its thread's.
+static rule_fn *rule_of(uint8_t class)
+{
+    switch (class) {
+    case RB_CLASS_READ:
+    case RB_CLASS_WRITE:
+        return variable;
+    case RB_CLASS_TAKE:
+    case RB_CLASS_GIVE:
+    case RB_CLASS_RTAKE:
+    case RB_CLASS_RGIVE:
+        return lock;
+    case RB_CLASS_LOOK:
+    case RB_CLASS_SIGNAL:
+        return ordered;
+    default:
+        return NULL;
+    }
+}
+
+static void for_each_group(struct rb_window *w, struct item *items, uint32_t count, rule_fn *rule)
+{
+    qsort(items, count, sizeof(*items), by_key);
+    for (uint32_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && items[end].key == items[i].key;)
+            end++;
+        rule(w, items + i, end - i);
+    }
+}
+
+void rb_window_constrain(struct rb_window *w)
+{
+    static rule_fn *const rules[] = {variable, lock, ordered};
+    struct item *items = malloc((w->count + 1) * sizeof(*items));
+    uint32_t n;
+
+    if (!items) {
+        w->no_memory = true;
+        return;
+    }
+    positions(w);
+    for (uint32_t k = 0; k < w->count; k++)
+        items[k] = (struct item){thread_of(w, k), k};
+    for_each_group(w, items, w->count, thread_order);
+    for (size_t r = 0; r < RB_LENGTH(rules); r++) {
+        n = 0;
+        for (uint32_t k = 0; k < w->count; k++)
+            if (rule_of(class_of(w, k)) == rules[r])
+                items[n++] = (struct item){w->order->model->base[rb_window_event(w, k)].target, k};
+        for_each_group(w, items, n, rules[r]);
+    }
+    for (uint32_t k = 0; k < w->count; k++)
+        if (class_of(w, k) == RB_CLASS_THREAD)
+            fork_or_join(w, k);
+    for (int i = 0; w->happens && i < 2; i++)
+        say(w, rb_z3.mk_not(w->z, w->happens[w->waiting[i]]));
+    free(items);
+}

@@ -1,0 +1,37 @@
+// A window of an order as constraints for Z3, in difference logic: an integer for the position of each event,
+// and "before" between pairs that R1 to R5 tie. Two forms:
+//   complete   all events of the window happen (moving a pair apart)
+//   prefix     a bool for each event says whether it happens at all (can two accesses meet?)
+// Positions need not be different: events that nothing orders may share one. Tool side.
+#ifndef RB_LAB_INJECT_CONSTRAINTS_H
+#define RB_LAB_INJECT_CONSTRAINTS_H
+
+#include "lab/inject/model.h"
+#include "lab/inject/z3_load.h"
+
+struct rb_window {
+    const struct rb_order *order;
+    uint32_t from, to, count; // places; events are numbered from 0 within the window
+    Z3_context z;
+    Z3_solver solver;
+    Z3_ast *position;
+    Z3_ast *happens;     // prefix form; NULL in the complete one
+    uint32_t waiting[2]; // prefix form: the accesses that are to be next; else RB_NO_EVENT
+    bool plain;          // all pairs, all different, in [1, count]: the paper's encoding
+    bool no_memory;
+};
+
+// Asserts everything; the context and solver are made by the caller.
+void rb_window_constrain(struct rb_window *w);
+
+static inline uint32_t rb_window_event(const struct rb_window *w, uint32_t k)
+{
+    return w->order->event[w->from + k];
+}
+
+static inline Z3_ast rb_window_less(const struct rb_window *w, uint32_t a, uint32_t b)
+{
+    return rb_z3.mk_lt(w->z, w->position[a], w->position[b]);
+}
+
+#endif

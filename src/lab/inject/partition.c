@@ -1,0 +1,371 @@
+#include "lab/inject/partition.h"
+
+#include <stdlib.h>
+
+#define MOST_SCANS 200u
+
+// What a scan has met of a thread, an object or a variable, in the part that grows.
+struct rb_partition_mark {
+    uint32_t scan;
+    uint32_t met;
+};
+
+enum {
+    MET_THREAD = 1,
+    // objects
+    MET_ANY = 1,       // an event of an ordered object
+    MET_SIGNAL = 2,    // a releasing one
+    MET_SPLIT = 4,     // late: the end of a section that began in the first part
+    MET_RSPLIT = 8,    //
+    MET_WHOLE = 16,    // late: a whole section. early: a section's beginning
+    MET_RWHOLE = 32,   //
+    MET_PINNED = 64,   // early: a section that does not end in the first part
+    MET_RPINNED = 128, //
+    // variables
+    MET_BLIND = 1, // late: a read whose write is not in the second part
+    MET_WRITE = 2,
+    MET_WATCHED = 4 // early: a write with a read that is not in the first part
+};
+
+bool rb_partition_alloc(struct rb_partition *p, const struct rb_model *m)
+{
+    const size_t n = m->count + 2;
+
+    *p = (struct rb_partition){.model = m};
+    p->second = malloc(n);
+    p->forced = malloc(n);
+    p->doubtful = malloc(n);
+    p->seen = malloc(n * sizeof(*p->seen));
+    p->buffer = malloc(n * sizeof(*p->buffer));
+    p->threads = calloc(m->threads + 1, sizeof(*p->threads));
+    p->objects = calloc(m->locks + 1, sizeof(*p->objects));
+    p->variables = calloc(m->variables + 1, sizeof(*p->variables));
+    return p->second && p->forced && p->doubtful && p->seen && p->buffer && p->threads && p->objects &&
+           p->variables;
+}
+
+void rb_partition_free(struct rb_partition *p)
+{
+    free(p->second);
+    free(p->forced);
+    free(p->doubtful);
+    free(p->seen);
+    free(p->buffer);
+    free(p->threads);
+    free(p->objects);
+    free(p->variables);
+}
+
+static inline uint32_t met(const struct rb_partition *p, const struct rb_partition_mark *m)
+{
+    return m->scan == p->scan ? m->met : 0;
+}
+
+static inline void meet(const struct rb_partition *p, struct rb_partition_mark *m, uint32_t what)
+{
+    if (m->scan != p->scan)
+        *m = (struct rb_partition_mark){.scan = p->scan};
+    m->met |= what;
+}
+
+static inline bool inside(const struct rb_partition *p, const struct rb_order *o, uint32_t event)
+{
+    return event != RB_NO_EVENT && o->place[event] >= p->from && o->place[event] < p->to;
+}
+
+static inline bool is_second(const struct rb_partition *p, const struct rb_order *o, uint32_t event)
+{
+    return p->second[o->place[event] - p->from];
+}
+
+static void start_scan(struct rb_partition *p, const struct rb_order *o)
+{
+    p->scan++;
+    memset(p->doubtful, 0, p->to - p->from);
+    for (uint32_t i = p->from; i < p->to; i++)
+        p->seen[o->event[i]] = 0;
+}
+
+// What no move may turn, in either direction (R4, R5): has the event met something that it keeps its order
+// with?
+static bool held_in_order(const struct rb_partition *p, uint32_t event)
+{
+    const struct rb_model *m = p->model;
+
+    switch (m->class[event]) {
+    case RB_CLASS_LOOK:
+        return met(p, &p->objects[m->base[event].target]) & MET_SIGNAL;
+    case RB_CLASS_SIGNAL:
+        return met(p, &p->objects[m->base[event].target]) & MET_ANY;
+    case RB_CLASS_THREAD:
+        return met(p, &p->threads[m->base[event].target]);
+    default:
+        return false;
+    }
+}
+
+static void keep_in_order(struct rb_partition *p, uint32_t event)
+{
+    const struct rb_model *m = p->model;
+
+    switch (m->class[event]) {
+    case RB_CLASS_LOOK:
+        meet(p, &p->objects[m->base[event].target], MET_ANY);
+        break;
+    case RB_CLASS_SIGNAL:
+        meet(p, &p->objects[m->base[event].target], MET_ANY | MET_SIGNAL);
+        break;
+    case RB_CLASS_THREAD:
+        meet(p, &p->threads[m->base[event].target], MET_THREAD);
+        break;
+    default:
+        break;
+    }
+}
+
+// ------------------------------------------------------------------------------------------------- late
+
+// Must the event stay behind something of the second part met so far? `doubt`: only if what comes later says
+// so.
+static bool held_back(const struct rb_partition *p, const struct rb_order *o, uint32_t event, bool keep,
+                      bool *doubt)
+{
+    const struct rb_model *m = p->model;
+    const uint8_t class = m->class[event];
+    uint32_t had, conflict;
+
+    switch (class) {
+    case RB_CLASS_READ:
+        return inside(p, o, m->tie[event]) && is_second(p, o, m->tie[event]);
+    case RB_CLASS_WRITE:
+        had = met(p, &p->variables[m->base[event].target]);
+        *doubt = had & MET_WRITE;
+        return had & MET_BLIND;
+    case RB_CLASS_TAKE:
+    case RB_CLASS_RTAKE:
+        had = met(p, &p->objects[m->base[event].target]);
+        if (had & (class == RB_CLASS_TAKE ? MET_SPLIT | MET_RSPLIT : MET_SPLIT))
+            return true;
+        conflict = had & (class == RB_CLASS_TAKE ? MET_WHOLE | MET_RWHOLE : MET_WHOLE);
+        *doubt = conflict;
+        return conflict && (keep || !inside(p, o, m->tie[event]));
+    default:
+        return held_in_order(p, event);
+    }
+}
+
+// An event of the second part.
+static void keep_late(struct rb_partition *p, const struct rb_order *o, uint32_t event)
+{
+    const struct rb_model *m = p->model;
+    const uint32_t tie = m->tie[event];
+    const uint8_t class = m->class[event];
+
+    meet(p, &p->threads[rb_order_thread(o, event)], MET_THREAD);
+    switch (class) {
+    case RB_CLASS_READ:
+        if (!inside(p, o, tie) || !is_second(p, o, tie))
+            meet(p, &p->variables[m->base[event].target], MET_BLIND);
+        break;
+    case RB_CLASS_WRITE:
+        meet(p, &p->variables[m->base[event].target], MET_WRITE);
+        break;
+    case RB_CLASS_GIVE:
+    case RB_CLASS_RGIVE: {
+        const bool whole = inside(p, o, tie) && is_second(p, o, tie);
+        meet(p, &p->objects[m->base[event].target],
+             class == RB_CLASS_GIVE ? (whole ? MET_WHOLE : MET_SPLIT) : (whole ? MET_RWHOLE : MET_RSPLIT));
+        break;
+    }
+    default:
+        keep_in_order(p, event);
+    }
+}
+
+// Does what was assumed of events of the first part hold? Those of which it does not are forced into the
+// second.
+static bool settle_late(struct rb_partition *p, const struct rb_order *o)
+{
+    const struct rb_model *m = p->model;
+    bool good = true;
+
+    for (uint32_t i = p->from; i < p->to; i++) {
+        const uint32_t event = o->event[i];
+        if (!p->doubtful[i - p->from])
+            continue;
+        const bool holds = m->class[event] == RB_CLASS_WRITE
+                               ? p->seen[event] == m->readers[event]
+                               : inside(p, o, m->tie[event]) && !is_second(p, o, m->tie[event]);
+        if (!holds) {
+            p->forced[i - p->from] = 1;
+            good = false;
+        }
+    }
+    return good;
+}
+
+bool rb_partition_late(struct rb_partition *p, const struct rb_order *o, uint32_t seed, uint32_t to,
+                       bool keep)
+{
+    const struct rb_model *m = p->model;
+
+    p->from = o->place[seed];
+    p->to = to;
+    memset(p->forced, 0, p->to - p->from);
+    p->forced[0] = 1;
+    for (unsigned scans = 0; scans < MOST_SCANS; scans++) {
+        start_scan(p, o);
+        for (uint32_t i = p->from; i < p->to; i++) {
+            const uint32_t event = o->event[i];
+            bool doubt = false;
+            const bool second = p->forced[i - p->from] || met(p, &p->threads[rb_order_thread(o, event)]) ||
+                                held_back(p, o, event, keep, &doubt);
+            p->second[i - p->from] = second;
+            p->doubtful[i - p->from] = doubt && !second;
+            if (second)
+                keep_late(p, o, event);
+            else if (m->class[event] == RB_CLASS_READ && inside(p, o, m->tie[event]))
+                p->seen[m->tie[event]]++;
+        }
+        if (settle_late(p, o))
+            return true;
+    }
+    return false;
+}
+
+// ------------------------------------------------------------------------------------------------- early
+
+// Must the event stay before something of the first part met so far (which comes later)?
+static bool held_ahead(const struct rb_partition *p, const struct rb_order *o, uint32_t event, bool keep,
+                       bool *doubt)
+{
+    const struct rb_model *m = p->model;
+    const uint8_t class = m->class[event];
+    uint32_t had, conflict;
+
+    switch (class) {
+    case RB_CLASS_READ:
+        had = met(p, &p->variables[m->base[event].target]);
+        *doubt = had & MET_WRITE;
+        return (had & MET_WRITE) && !inside(p, o, m->tie[event]);
+    case RB_CLASS_WRITE:
+        return p->seen[event] > 0 || (met(p, &p->variables[m->base[event].target]) & MET_WATCHED);
+    case RB_CLASS_GIVE:
+    case RB_CLASS_RGIVE:
+        had = met(p, &p->objects[m->base[event].target]);
+        if (had & (class == RB_CLASS_GIVE ? MET_PINNED | MET_RPINNED : MET_PINNED))
+            return true;
+        conflict = had & (class == RB_CLASS_GIVE ? MET_WHOLE | MET_RWHOLE : MET_WHOLE);
+        *doubt = conflict;
+        return conflict && (keep || !inside(p, o, m->tie[event]));
+    default:
+        return held_in_order(p, event);
+    }
+}
+
+// An event of the first part.
+static void keep_early(struct rb_partition *p, const struct rb_order *o, uint32_t event)
+{
+    const struct rb_model *m = p->model;
+    const uint32_t tie = m->tie[event];
+    const uint8_t class = m->class[event];
+
+    meet(p, &p->threads[rb_order_thread(o, event)], MET_THREAD);
+    switch (class) {
+    case RB_CLASS_READ:
+        if (inside(p, o, tie))
+            p->seen[tie]++;
+        break;
+    case RB_CLASS_WRITE:
+        meet(p, &p->variables[m->base[event].target],
+             p->seen[event] == m->readers[event] ? MET_WRITE : MET_WRITE | MET_WATCHED);
+        break;
+    case RB_CLASS_TAKE:
+    case RB_CLASS_RTAKE: {
+        const bool whole = inside(p, o, tie) && !is_second(p, o, tie);
+        meet(p, &p->objects[m->base[event].target],
+             class == RB_CLASS_TAKE ? (whole ? MET_WHOLE : MET_PINNED) : (whole ? MET_RWHOLE : MET_RPINNED));
+        break;
+    }
+    default:
+        keep_in_order(p, event);
+    }
+}
+
+static bool settle_early(struct rb_partition *p, const struct rb_order *o)
+{
+    const struct rb_model *m = p->model;
+    bool good = true;
+
+    // Of a read its write, of a release its acquire has to be in the second part as well.
+    for (uint32_t i = p->from; i < p->to; i++) {
+        const uint32_t tie = m->tie[o->event[i]];
+        if (p->doubtful[i - p->from] && (!inside(p, o, tie) || !is_second(p, o, tie))) {
+            p->forced[i - p->from] = 1;
+            good = false;
+        }
+    }
+    return good;
+}
+
+bool rb_partition_early(struct rb_partition *p, const struct rb_order *o, uint32_t seed, uint32_t from,
+                        bool keep)
+{
+    p->from = from;
+    p->to = o->place[seed] + 1;
+    memset(p->forced, 0, p->to - p->from);
+    p->forced[p->to - 1 - p->from] = 1;
+    for (unsigned scans = 0; scans < MOST_SCANS; scans++) {
+        start_scan(p, o);
+        for (uint32_t i = p->to; i-- > p->from;) {
+            const uint32_t event = o->event[i];
+            bool doubt = false;
+            const bool first = p->forced[i - p->from] || met(p, &p->threads[rb_order_thread(o, event)]) ||
+                               held_ahead(p, o, event, keep, &doubt);
+            p->second[i - p->from] = !first;
+            p->doubtful[i - p->from] = doubt && !first;
+            if (first)
+                keep_early(p, o, event);
+        }
+        if (settle_early(p, o))
+            return true;
+    }
+    return false;
+}
+
+// ------------------------------------------------------------------------------------------------- both
+
+uint32_t rb_partition_place(const struct rb_partition *p, const struct rb_order *o, uint32_t event)
+{
+    const uint32_t at = o->place[event];
+    uint32_t firsts = 0, seconds = 0;
+
+    if (at < p->from || at >= p->to)
+        return at;
+    for (uint32_t i = p->from; i < p->to; i++) {
+        firsts += !p->second[i - p->from];
+        seconds += p->second[i - p->from] && i < at;
+    }
+    if (p->second[at - p->from])
+        return p->from + firsts + seconds;
+    return p->from + (at - p->from) - seconds;
+}
+
+void rb_partition_apply(const struct rb_partition *p, struct rb_order *o)
+{
+    uint32_t at = p->from, kept = 0;
+
+    for (uint32_t i = p->from; i < p->to; i++) {
+        const uint32_t event = o->event[i];
+        if (p->second[i - p->from]) {
+            p->buffer[kept++] = event;
+        } else {
+            o->event[at] = event;
+            o->place[event] = at++;
+        }
+    }
+    for (uint32_t k = 0; k < kept; k++, at++) {
+        o->event[at] = p->buffer[k];
+        o->place[p->buffer[k]] = at;
+    }
+}

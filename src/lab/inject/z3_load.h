@@ -1,0 +1,20 @@
+// Z3, loaded when it is needed: one command uses it, and a tool that is also a compiler's front end should
+// not take twice as long to start for that, nor be missing a library where nobody injects. Tool side.
+#ifndef RB_LAB_INJECT_Z3_LOAD_H
+#define RB_LAB_INJECT_Z3_LOAD_H
+
+#include <z3.h>
+
+#include "base/error.h"
+
+struct rb_z3 {
+#define RB_Z3(name) __typeof__(&Z3_##name) name;
+#include "lab/inject/z3_functions.def"
+#undef RB_Z3
+};
+extern struct rb_z3 rb_z3; // written once, by the first rb_z3_load
+
+// Once for all; any thread. 0, or a negative errno and in `e` (may be NULL) what to install.
+int rb_z3_load(struct rb_error *e);
+
+#endif

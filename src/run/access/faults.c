@@ -1,0 +1,55 @@
+#include "run/access/faults.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "run/access/history.h"
+
+#define PAGE   4096u
+#define LOWEST 65536u // the kernel maps nothing below it (vm.mmap_min_addr)
+
+int rb_memory_read(uintptr_t address, size_t bytes, uint64_t *value)
+{
+    const struct iovec from = {(void *)address, bytes < 8 ? bytes : 8}, to = {value, 8};
+    const int saved = errno;
+
+    *value = 0;
+    if (rb_host.sandboxed) // the kernel may not be asked
+        return -EPERM;
+    const long got = syscall(SYS_process_vm_readv, (long)syscall(SYS_getpid), &to, 1L, &from, 1L, 0L);
+    const int status = got > 0 ? 0 : got < 0 ? -errno : -EFAULT;
+    errno = saved;
+    return status;
+}
+
+bool rb_access_faults(const struct rb_touch *t)
+{
+    uint64_t value;
+
+    if (rb_host.sandboxed) // the kernel may not be asked
+        return t->address < LOWEST;
+    return rb_memory_read(t->address, t->size, &value) == -EFAULT;
+}
+
+void rb_access_undo(struct rb_self *me, uintptr_t address, struct rb_undone *undone)
+{
+    const uintptr_t from = address & ~(uintptr_t)7;
+
+    undone->count = 0;
+    if (!me || me->busy || !address || (me = rb_enter()) == NULL)
+        return;
+    rb_history_drop(me, from, PAGE - from % PAGE);
+    if (rb_records())
+        rb_record_undo(me, address, undone);
+    rb_leave(me);
+}
+
+void rb_access_redo(struct rb_self *me, const struct rb_undone *undone)
+{
+    if (!undone->count || !rb_records() || (me = rb_enter()) == NULL)
+        return;
+    rb_record_redo(me, undone);
+    rb_leave(me);
+}

@@ -1,0 +1,210 @@
+// The nouns of the runtime, which lives inside other people's programs: libc alone, no malloc, no stdio, no
+// errno changed, nothing printed but reports, nothing ended and nothing hung (docs/runtime.md).
+//
+// Every thread of the program has a `rb_self`, made at its first step into the runtime. Three rules hold
+// everywhere in this folder:
+//   guard   Work on shared state happens between rb_enter and rb_leave. A signal that arrives in between
+//           waits for rb_leave (signals.c), so handlers never see half-done work and locks never wait for
+//           themselves. Functions of the program and blocking calls are never called inside.
+//   edges   An ordering that could not be recorded (memory, unknown thread) calls rb_lost_edge: all recorded
+//           accesses are forgotten. A pair of accesses with a missing edge between them has its first access
+//           before the loss, so no false report can come of it, only missed ones. It is counted.
+//   errno   Each entry point that can change errno saves it.
+#ifndef RB_RUN_CORE_RT_H
+#define RB_RUN_CORE_RT_H
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "base/rng.h"
+#include "engine/access_history.h"
+#include "engine/engine.h"
+#include "inproc/host.h"
+#include "inproc/spin.h"
+#include "run/core/sampling_state.h"
+#include "run/core/signals_state.h"
+#include "run/core/stack.h"
+
+#define RB_NEVER  INT64_MAX // of rb_skip: no access is taken
+
+// Counted a thread, added up at the end (stats.c prints them all).
+struct rb_rt_counters {
+#define RB_COUNTER(name, text) uint64_t name;
+#include "run/core/counters.def"
+#undef RB_COUNTER
+};
+
+// What the thread remembers of an object (sync_cache.h).
+struct rb_known {
+    uintptr_t address;
+    struct rb_object *object;
+    uint64_t version;
+    uint64_t clock;
+    uint32_t epoch; // 0: never released to
+    uint32_t held;  // generation of the history when the thread locked it; 0: it has not
+    uint32_t depth; // times it did, to read
+};
+#define RB_USES        128u // objects whose uses a thread counts, by hash (intercept.c); the hash has 7 bits
+#define RB_KNOWN_SHIFT 58u
+#define RB_KNOWN       64u
+
+// A line of memory of which the thread made accesses under its current epoch (history.h).
+struct rb_recent {
+    uintptr_t name; // 0: none
+    uint32_t epoch, stamp;
+    uint32_t written, known; // bytes of it: written, and written or read
+};
+#define RB_RECENT 256u
+
+struct rb_self {
+    struct rb_thread hb;     // what the engine knows of the thread
+    struct rb_engine engine; // the same for all threads but `width` and `blind`
+
+    // Written by the thread itself and by its signal handlers.
+    volatile int busy;         // depth of rb_enter
+    volatile int deferred;     // a signal waits for rb_leave
+    sigset_t deferred_mask;    // the mask to go back to then
+    struct rb_signal_queue signals;
+    uintptr_t step_at;         // the atomic operation under way (atomics.c); 0: none
+    struct rb_object *step_on; // and the object whose lock is held for it
+    int ignore_reads, ignore_writes, ignore_sync;
+    int inside_mutex; // that the program makes of atomics (annotations.c)
+    uintptr_t mutex;  // the outermost
+    bool creating;    // a thread: libc frees what was that of a dead one, in its own order
+    bool ending;      // the last destructor has run
+
+    // Sampling: rb_skip counts down from `granted`; see sampling.c.
+    int64_t granted;
+    struct rb_sampling sampling;
+    struct rb_rng rng;
+
+    uint32_t id; // 0 is the main thread, unique while 2^24 are enough
+    uint32_t os_id;
+    struct rb_walk walk;
+    uint64_t steps;                  // synchronisation operations, if RB_COUNTS; others read it
+    uint64_t sync_began;             // sync.h: when the operation at hand did; 0: nobody asks
+    struct rb_sync ended;            // released when the thread ends, acquired by who joins
+    struct rb_sync begun;            // released by the creator, acquired at the start
+    struct rb_fences *fences;        // fences.c, once it used one
+    struct rb_known known[RB_KNOWN]; // by address
+    int64_t fiber_skip;              // rb_skip while another fiber runs (annotations.c)
+    struct rb_recent *recent;        // RB_RECENT of them, by line; NULL: it remembers none
+    void *record;                    // record.c: the thread's buffer
+
+    uint64_t uses[RB_USES]; // not thread-local: dlopen has little room for that
+
+    struct rb_rt_counters count;
+    struct rb_found *found; // race.c: a race met while an object's lock was held, to be reported after
+
+    pthread_t handle;
+    size_t stack_bytes; // as asked for at creation; 0: not known
+    bool handle_known, detached, claimed, joined, finished;
+    uint8_t refs; // under the lock of thread.c
+    uint8_t state;
+    struct rb_self *next; // of all, or of the free ones
+    struct rb_self *by_handle;
+};
+
+// The thread's state in the runtime, and how many accesses it may pass over before the next one that is
+// looked at. Both are 0 before the first step into the runtime, so the first access comes to the slow path.
+extern RB_TLS RB_HIDDEN struct rb_self *rb_self_tls;
+extern RB_TLS RB_HIDDEN int64_t rb_skip;
+// Accesses to pass over at places that cannot sleep, before rb_skip counts: so many of them need not hide
+// what comes by seldom. Only samplers that put sites to sleep set it.
+extern RB_TLS RB_HIDDEN int64_t rb_odd_skip;
+
+// The process. Written at start, by fork's child, and where noted.
+struct rb_process {
+    bool on;        // the runtime works; false: everything passes through
+    bool child;     // of a fork, and has not become another program since
+    uint32_t pid;   // of the process; 0: in a child that may not ask for it
+    const struct rb_engine_ops *ops;
+    struct rb_arena arena; // clocks, objects, lists (shared: it has its own lock)
+    uint32_t generation;   // of the access history; grows when all of it is forgotten (history.h)
+    uint32_t width;        // slots ever used
+    uint32_t stack_depth;
+    bool take_all; // sampler=all
+    bool by_cost;  // rb_sampling_cost wants to know what accesses take
+    uint8_t rests; // RB_RESTS: no access is taken, so order is nobody's business: rb_resting; RB_COUNTS
+    bool collides; // accesses are compared by traps alone: sampling_collide.h
+    bool quick;    // threads may rely on what they remember of objects (sync_cache.h)
+    bool windows;  // synchronisation may be passed over: rb_sampling_sync says when
+    uint64_t lost_edges;
+    uint64_t races, suppressed; // reported, and found but suppressed
+};
+extern RB_HIDDEN struct rb_process rb_process;
+
+// The thread's state, made if need be; NULL when the runtime is off, cannot have a state for it, or is
+// already busy on it: the caller passes through.
+RB_HIDDEN struct rb_self *rb_self_make(void);
+
+RB_INLINE struct rb_self *rb_self_get(void)
+{
+    struct rb_self *me = rb_self_tls;
+
+    if (RB_UNLIKELY(!me))
+        me = rb_self_make();
+    return me;
+}
+
+RB_HIDDEN void rb_deliver_deferred(struct rb_self *me);
+
+// Begins work on shared state: NULL if the caller must pass through.
+RB_INLINE struct rb_self *rb_enter(void)
+{
+    struct rb_self *me = rb_self_get();
+
+    if (RB_UNLIKELY(!me || me->busy))
+        return NULL;
+    me->busy = 1;
+    __asm__ volatile("" ::: "memory");
+    return me;
+}
+
+RB_INLINE void rb_leave(struct rb_self *me)
+{
+    __asm__ volatile("" ::: "memory");
+    me->busy = 0;
+    if (RB_UNLIKELY(me->deferred))
+        rb_deliver_deferred(me);
+}
+
+// Always with sampler=none; now and then where following synchronisation costs too much
+// (adaptive.c). A hook asks after the program's operation if that may learn something, before it if
+// it may not; docs/runtime.md, section 3, has why that is enough.
+//
+// That is also the place where synchronisation operations are counted, for samplers that compare by such
+// counts (docs/samplers.md, "Clock races"): before a release can be seen by another thread, its count is. By
+// one instruction, for a handler may come between.
+#define RB_RESTS  1u
+#define RB_COUNTS 2u
+
+RB_INLINE void rb_step(struct rb_self *me)
+{
+    __atomic_fetch_add(&me->steps, 1, __ATOMIC_RELEASE);
+}
+
+// Nothing is counted either: the program's own operation is all there is to do.
+RB_INLINE bool rb_idle(void)
+{
+    return RB_LIKELY(__atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE) == RB_RESTS);
+}
+
+RB_INLINE bool rb_resting(void)
+{
+    const uint8_t rests = __atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE);
+
+    if (RB_LIKELY(rests == RB_RESTS))
+        return true;
+    if (RB_UNLIKELY(rests & RB_COUNTS) && rb_self_tls)
+        rb_step(rb_self_tls);
+    return rests & RB_RESTS;
+}
+
+// The sampler or the recorder wants to know of function entries and exits.
+extern RB_HIDDEN bool rb_functions_wanted;
+
+// See "edges" above. NULL: of a thread that has no state any more.
+RB_HIDDEN void rb_lost_edge(struct rb_self *me);
+
+#endif

@@ -1,0 +1,164 @@
+#include "run/core/ticker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "run/core/arch.h"
+
+#define STACK_BYTES ((size_t)64 << 10)
+#define LONG_IDLE   1000000000u // after so many nanoseconds without a turn's work it looks if it is alone
+#define FIRST_PAUSE 10000000u   // nanoseconds, so that the thread about to be made finds a core free
+
+static uint64_t (*turn)(void);
+static bool begun;
+static uint32_t stopped; // a futex: the thread pauses in it
+static uint32_t calls; // of rb_ticker_start
+
+// A thread that was ended by the kernel's exit, not libc's, leaves the process to us: then it ends.
+static void end_if_alone(void)
+{
+    char stat[512];
+    const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+
+    if (fd < 0)
+        return;
+    const long n = syscall(SYS_read, fd, stat, sizeof(stat) - 1);
+    syscall(SYS_close, fd);
+    const char *at = stat + (n > 0 ? n : 0), *end = at;
+    while (at > stat && *at != ')')
+        at--;
+    unsigned field = 2, threads = 0; // after the name, which may have anything in it
+    for (; at < end && field <= 20; at++) {
+        if (*at == ' ')
+            field++;
+        else if (field == 20)
+            threads = threads * 10 + (unsigned)(*at - '0');
+    }
+    if (threads == 1)
+        syscall(SYS_exit_group, 0);
+}
+
+// It ends, unless it was wanted meanwhile. `calls` is written before `begun` is read, and here the other way
+// round.
+static bool may_end(uint32_t seen)
+{
+    __atomic_store_n(&begun, false, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&calls, __ATOMIC_SEQ_CST) == seen ||
+           __atomic_exchange_n(&begun, true, __ATOMIC_SEQ_CST);
+}
+
+static void pause_for(uint64_t ns)
+{
+    const struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+    syscall(SYS_futex, &stopped, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+}
+
+static void run(void)
+{
+    uint64_t idle = 0;
+
+    syscall(SYS_prctl, PR_SET_NAME, "railbird");
+    pause_for(FIRST_PAUSE);
+    while (!__atomic_load_n(&stopped, __ATOMIC_ACQUIRE)) {
+        const uint32_t seen = __atomic_load_n(&calls, __ATOMIC_SEQ_CST);
+        const uint64_t wait = turn();
+        if (wait == RB_TICKER_END) {
+            if (may_end(seen))
+                break;
+            continue;
+        }
+        idle += wait;
+        if (idle >= LONG_IDLE) {
+            end_if_alone();
+            idle = 0;
+        }
+        pause_for(wait);
+    }
+}
+
+// Thread-local variables of libc and of ours are below the thread pointer, in a block of our own that is all
+// zero: errno may be written there, and nobody has a state.
+static size_t tls_bytes(void)
+{
+    const uintptr_t pointer = (uintptr_t)__builtin_thread_pointer();
+    const size_t of_errno = pointer - (uintptr_t)&errno, of_ours = pointer - (uintptr_t)&rb_self_tls;
+    const size_t most = of_errno > of_ours ? of_errno : of_ours;
+
+    return (most + (64u << 10)) & ~(size_t)4095;
+}
+
+// The block is kept for the next one; the kernel says when the last has left it.
+static char *block;
+static uint32_t living;
+
+static bool make_block(size_t bytes)
+{
+    if (block)
+        return true;
+    const long map = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if ((uintptr_t)map > (uintptr_t)-4096)
+        return false;
+    block = (char *)map;
+    return true;
+}
+
+bool rb_ticker_start(uint64_t (*given)(void))
+{
+    const size_t below = tls_bytes();
+    uint64_t all = ~(uint64_t)0, before;
+
+    if (rb_host.sandboxed || __atomic_load_n(&stopped, __ATOMIC_ACQUIRE))
+        return false;
+    __atomic_fetch_add(&calls, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&begun, __ATOMIC_SEQ_CST) || __atomic_exchange_n(&begun, true, __ATOMIC_SEQ_CST))
+        return true;
+    turn = given;
+    for (unsigned i = 0; __atomic_load_n(&living, __ATOMIC_ACQUIRE) && i < 1000; i++)
+        syscall(SYS_sched_yield);
+    if (__atomic_load_n(&living, __ATOMIC_ACQUIRE) || !make_block(STACK_BYTES + below + 4096)) {
+        begun = false;
+        return false;
+    }
+    char *stack_top = block + STACK_BYTES;
+    void **pointer = (void **)(stack_top + below);
+    pointer[0] = pointer[2] = pointer; // as libc has it: the block's own address
+    __atomic_store_n(&living, 1, __ATOMIC_RELEASE);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
+    const long id = rb_arch_thread(stack_top, pointer, &living, run);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
+    if (id < 0)
+        living = begun = false;
+    return id >= 0;
+}
+
+void rb_ticker_stop(void)
+{
+    __atomic_store_n(&stopped, 1, __ATOMIC_RELEASE);
+}
+
+// The kernel writes 0 to `living` when the thread is gone, and wakes who waits there.
+void rb_ticker_end(void)
+{
+    static const struct timespec patience = {5, 0};
+
+    rb_ticker_stop();
+    syscall(SYS_futex, &stopped, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    while (__atomic_load_n(&living, __ATOMIC_ACQUIRE))
+        if (syscall(SYS_futex, &living, FUTEX_WAIT, 1, &patience, NULL, 0) && errno == ETIMEDOUT)
+            return;
+}
+
+void rb_ticker_reset_after_fork(void)
+{
+    begun = false;
+    stopped = 0;
+    living = 0;
+}

@@ -1,0 +1,717 @@
+// __tsan_atomic*: C11 atomics of 1 to 16 bytes. The hook performs the operation itself.
+//
+// What an atomic orders (docs/trace-format.md, section 6): a release store replaces what the object held, a
+// read-modify-write joins, an acquire learns what is there, relaxed makes no edge (and a relaxed
+// read-modify-write leaves what is there: the release sequence goes on).
+//
+// The value and the clock change together, under the object's lock: else an acquire could read one thread's
+// value and learn another's clock, and an edge would be missing. So operations that release or acquire take
+// the lock around the operation. An acquire load that finds no object loads, looks again, and if there is one
+// by then loads once more under its lock.
+//
+// The access itself is checked after the acquire, which orders it, and before the release, which publishes
+// it.
+//
+// Fences: an acquire fence makes the thread learn what its earlier relaxed loads saw; a release fence lets
+// its later relaxed stores publish what it had done by then. Both go through a second clock of the thread,
+// its `shadow`, which collects at relaxed loads and hands out at relaxed stores. As relaxed operations cost
+// nothing without it, this is on from the first fence the program makes (what was recorded before is
+// forgotten then, as for a lost edge), or from the start where every access is taken.
+#include "run/access/access.h"
+#include "run/core/fences.h"
+#include "run/record/record.h"
+#include "run/report/race.h"
+#include "run/sync/sync.h"
+#include "run/sync/sync_cache.h"
+#include "run/sync/thread.h"
+
+typedef uint8_t a8;
+typedef uint16_t a16;
+typedef uint32_t a32;
+typedef uint64_t a64;
+typedef unsigned __int128 a128;
+
+struct rb_fences {
+    struct rb_self *shadow;
+    struct rb_sync released, collected;
+    bool has_released, has_collected;
+    uint64_t clock, epoch; // of the thread, when it released
+};
+
+bool rb_fences_on;
+
+static inline bool acquires(int order)
+{
+    return order == __ATOMIC_CONSUME || order == __ATOMIC_ACQUIRE || order >= __ATOMIC_ACQ_REL;
+}
+
+static inline bool releases(int order)
+{
+    return order == __ATOMIC_RELEASE || order >= __ATOMIC_ACQ_REL;
+}
+
+// Will the next access be passed over?
+static inline bool is_passed(void)
+{
+    return rb_odd_skip > 0 || rb_skip > 0;
+}
+
+// Compilers may hand over orders with hint bits above (x86 lock elision).
+static inline int plain_order(int order)
+{
+    return order & 0x7fff;
+}
+
+// ---- fences --------------------------------------------------------------------------------------------
+
+static struct rb_fences *fences_of(struct rb_self *me)
+{
+    struct rb_fences *f = me->fences;
+
+    if (f)
+        return f;
+    f = rb_arena_zalloc(&rb_process.arena, sizeof(*f));
+    if (f && (f->shadow = rb_fiber_new(me)) == NULL) {
+        rb_arena_free(&rb_process.arena, f, sizeof(*f));
+        f = NULL;
+    }
+    if (!f)
+        rb_lost_edge(me);
+    return me->fences = f;
+}
+
+void rb_fences_free(struct rb_self *me, struct rb_self *t)
+{
+    struct rb_fences *f = t->fences;
+
+    if (!f)
+        return;
+    t->fences = NULL;
+    rb_sync_clear(me, &f->released);
+    rb_sync_clear(me, &f->collected);
+    rb_fiber_free(me, f->shadow);
+    rb_arena_free(&rb_process.arena, f, sizeof(*f));
+}
+
+// A relaxed load of an object others release to. The object's lock is held.
+static void collect(struct rb_self *me, struct rb_object *o)
+{
+    struct rb_fences *f = fences_of(me);
+
+    if (!f)
+        return;
+    rb_sync_acquire(f->shadow, &o->main);
+    rb_known_write(f->shadow, rb_known_of(f->shadow, o->address), o->address, o, true, false);
+    rb_record_sync(f->shadow, RB_LOAD, o->address);
+    f->has_collected = true;
+}
+
+// A relaxed store or read-modify-write after a release fence. The object's lock is held.
+static void hand_out(struct rb_self *me, struct rb_object *o)
+{
+    struct rb_fences *f = me->fences;
+
+    rb_sync_acquire(f->shadow, &f->released);
+    rb_record_sync(f->shadow, RB_LOAD, (uintptr_t)&f->released);
+    rb_sync_release_join(f->shadow, &o->main);
+    rb_record_sync(f->shadow, RB_RMW_REL, o->address);
+}
+
+static inline bool fence_to_hand_out(const struct rb_self *me)
+{
+    return RB_UNLIKELY(rb_fences_on) && me->fences && me->fences->has_released;
+}
+
+// Has its last release fence said all that it knows? (As rb_known_covered.)
+static bool is_released(const struct rb_self *me, const struct rb_fences *f)
+{
+    return rb_process.quick && f->has_released && f->clock == me->hb.version && f->epoch == me->hb.epoch &&
+           !me->hb.sampled;
+}
+
+static RB_NOINLINE void fence(int order)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    if (!rb_fences_on) {
+        __atomic_store_n(&rb_fences_on, true, __ATOMIC_RELEASE);
+        rb_lost_edge(me);
+    }
+    if (rb_sync_passed_over(me, 0)) {
+        rb_leave(me);
+        return;
+    }
+    struct rb_fences *f = fences_of(me);
+    if (f && acquires(order) && f->has_collected) {
+        rb_sync_release_store(f->shadow, &f->collected);
+        rb_record_sync(f->shadow, RB_STORE, (uintptr_t)&f->collected);
+        rb_sync_acquire(me, &f->collected);
+        rb_record_sync(me, RB_LOAD, (uintptr_t)&f->collected);
+        f->has_collected = false;
+    }
+    if (f && releases(order) && is_released(me, f)) {
+        rb_known_skip_release(me);
+    } else if (f && releases(order)) {
+        rb_sync_release_store(me, &f->released);
+        rb_record_sync(me, RB_STORE, (uintptr_t)&f->released);
+        f->has_released = true;
+        f->clock = me->hb.version;
+        f->epoch = me->hb.epoch;
+    }
+    rb_leave(me);
+}
+
+RB_EXPORT void __tsan_atomic_thread_fence(int order);
+RB_EXPORT void __tsan_atomic_thread_fence(int order)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (plain_order(order) != __ATOMIC_RELAXED && !rb_resting())
+        fence(plain_order(order));
+}
+
+RB_EXPORT void __tsan_atomic_signal_fence(int order);
+RB_EXPORT void __tsan_atomic_signal_fence(int order)
+{
+    (void)order;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+// ---- 16 bytes: cmpxchg16b alone ------------------------------------------------------------------------
+
+static inline a128 raw_cas128(volatile a128 *a, a128 expected, a128 value)
+{
+    return __sync_val_compare_and_swap((a128 *)a, expected, value);
+}
+
+// ---- a step on an object -------------------------------------------------------------------------------
+
+// What a hook does between taking the object's lock and letting it go. `rb_step_begin` gives NULL when there
+// is nothing to keep (runtime off, memory out): the caller then just performs the operation.
+struct step {
+    struct rb_self *me;
+    struct rb_object *object;
+    bool passed_over; // between windows (sampling_rpt.c), or because all rests
+    bool acquired;    // already
+    bool heard;       // nothing to acquire
+    bool covered;     // nothing to release
+};
+
+static RB_NOINLINE struct step step_begin(const volatile void *a, bool make)
+{
+    struct step s = {rb_enter(), NULL, false, false, false, false};
+
+    if (!s.me)
+        return s;
+    const bool ignored = s.me->ignore_sync || rb_is_of_mutex(s.me, (uintptr_t)a);
+    s.passed_over = !ignored && rb_sync_passed_over(s.me, 0);
+    rb_sync_begin(s.me);
+    if (!ignored && !s.passed_over)
+        s.object = make ? rb_object_get(s.me, (uintptr_t)a) : rb_object_find(s.me, (uintptr_t)a);
+    rb_step_begins(s.me, (uintptr_t)a, s.object);
+    return s;
+}
+
+static RB_NOINLINE void step_end(struct step s)
+{
+    if (!s.me)
+        return;
+    rb_step_ends(s.me);
+    if (s.object)
+        rb_object_unlock(s.object);
+    rb_sync_end(s.me);
+    rb_races_report(s.me);
+    rb_leave(s.me);
+}
+
+// ---- without the lock ----------------------------------------------------------------------------------
+// An operation that has nothing to hear and nothing to say takes no lock (sync_cache.h). Threads that wait for an
+// atomic to change load it again and again; one that held the object's lock for half of that time would
+// mostly be in it when it loses its core.
+//
+// What makes it sound: an operation that releases something new makes the version another one before it
+// changes the value. So a load that finds the same version before and after has read no value that brings
+// anything new. A release that is covered needs nothing of the object but that it keeps what it holds: an
+// object has `joins` set from the first release on that was covered, and then nothing is taken away from it
+// within its life. The access must not be one that is sampled: that would have to be published.
+
+RB_INLINE struct rb_known *quick_begin(const volatile void *a, bool gets, bool gives)
+{
+    struct rb_self *me = rb_self_tls;
+
+    if (RB_UNLIKELY(!me || me->busy || (me->ignore_sync | me->inside_mutex) || !rb_process.quick ||
+                    (gives && rb_fences_on)))
+        return NULL;
+    struct rb_known *k = rb_known_of(me, (uintptr_t)a);
+    me->busy = 1; // a handler between here and the end might have something to say
+    __asm__ volatile("" ::: "memory");
+    if (RB_LIKELY(k->address == (uintptr_t)a && (!gets || rb_object_version(k->object) == k->version) &&
+                  (!gives || (is_passed() && k->object->joins && rb_known_covered(me, k)))))
+        return k;
+    rb_leave(me);
+    return NULL;
+}
+
+// After the operation: did it still hear nothing new? Else what there was to hear is there now.
+RB_INLINE bool quick_end(const struct rb_known *k, const volatile void *a, bool gets, bool gives)
+{
+    struct rb_self *me = rb_self_tls;
+    const bool still = !gets || rb_known_heard(k, (uintptr_t)a);
+
+    me->count.acquires += gets && still;
+    me->count.acquires_skipped += gets && still;
+    me->count.releases += gives;
+    me->count.releases_skipped += gives;
+    rb_known_count(me, me->count.acquires + me->count.releases);
+    rb_leave(me);
+    return still;
+}
+
+// For a relaxed load: what the thread's shadow has heard of the object, if that is all there is. It is asked
+// again after the load. No guard: a handler in between can only make it hear more.
+RB_INLINE const struct rb_known *collected(const volatile void *a)
+{
+    const struct rb_self *me = rb_self_tls;
+
+    if (RB_UNLIKELY(!me || me->busy || (me->ignore_sync | me->inside_mutex) || !rb_process.quick ||
+                    !me->fences))
+        return NULL;
+    const struct rb_known *k = rb_known_of(me->fences->shadow, (uintptr_t)a);
+    return rb_known_heard(k, (uintptr_t)a) ? k : NULL;
+}
+
+// After a load: nobody had released to it, so there was nothing to hear, at once or by a fence. Whoever
+// releases makes the object before it changes the value.
+static RB_NOINLINE bool nothing_there(const volatile void *a)
+{
+    struct rb_self *me = rb_process.quick && rb_object_absent((uintptr_t)a) ? rb_enter() : NULL;
+
+    if (!me)
+        return false;
+    rb_known_skip_acquire(me);
+    rb_leave(me);
+    return true;
+}
+
+static RB_NOINLINE void hear(const volatile void *a)
+{
+    struct rb_self *me = rb_enter();
+    struct rb_object *o;
+
+    if (!me)
+        return;
+    if ((o = rb_object_find(me, (uintptr_t)a)) != NULL) {
+        rb_sync_acquire(me, &o->main);
+        rb_known_write(me, rb_known_of(me, (uintptr_t)a), (uintptr_t)a, o, true, false);
+        rb_object_unlock(o);
+    }
+    rb_leave(me);
+}
+
+// A read-modify-write that was passed over may have read what somebody released after that had ended, or what
+// a fence of this thread will want to know, if the first fence of all was made meanwhile.
+static RB_NOINLINE void missed(int order)
+{
+    struct rb_self *me = order != __ATOMIC_RELAXED || rb_fences_on ? rb_enter() : NULL;
+
+    if (!me)
+        return;
+    rb_lost_edge(me);
+    rb_leave(me);
+}
+
+// ---- inside a step -------------------------------------------------------------------------------------
+
+// Does the object hold all that the thread could say? Then it must go on to: the next time that is not asked
+// with its lock held.
+static bool is_covered(struct step *s, const struct rb_known *k, const volatile void *a)
+{
+    const bool covered = rb_process.quick && !rb_process.take_all && k->address == (uintptr_t)a &&
+                         k->object == s->object && rb_known_covered(s->me, k);
+
+    s->object->joins |= covered;
+    return covered;
+}
+
+// Before a read-modify-write: learns, if that is sure to be right, and makes the version another one unless
+// there is nothing to release. `fails`: it may do less than its order says.
+static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int order, bool fails)
+{
+    if (!s->object)
+        return;
+    struct rb_known *k = rb_known_of(s->me, (uintptr_t)a);
+    s->heard = k->object == s->object && rb_known_heard(k, (uintptr_t)a);
+    if (acquires(order) && !fails) {
+        rb_sync_acquire(s->me, &s->object->main);
+        s->acquired = true;
+    }
+    if (fails && !s->heard && rb_process.quick)
+        s->heard = rb_process.ops->knows(&s->me->hb, &s->object->main);
+    s->covered = is_covered(s, k, a) && (!fails || s->heard) && !rb_fences_on && is_passed();
+    if (!s->covered)
+        rb_object_changes(s->object);
+}
+
+// Its cost is told apart.
+static void step_access(struct rb_self *me, const volatile void *a, size_t size, unsigned how, uintptr_t pc)
+{
+    rb_sync_end(me);
+    rb_access_inside(me, (uintptr_t)a, size, RB_HOW_ATOMIC | how, pc);
+    rb_sync_begin(me);
+}
+
+// Acquire, the access, release, as the order says.
+static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t size, bool wrote, int order,
+                                   uintptr_t pc)
+{
+    const bool gets = acquires(order), gives = wrote && releases(order);
+
+    if (!s.me)
+        return;
+    // The operation may have read what somebody released in a window that began after we had looked.
+    if (RB_UNLIKELY(s.passed_over) && (gets || rb_fences_on) &&
+        (rb_process.windows ? !rb_sampling_quiet() : !rb_resting()))
+        rb_lost_edge(s.me);
+    if (s.object && gets && !s.acquired)
+        rb_sync_acquire(s.me, &s.object->main);
+    if (!rb_passes_odd())
+        step_access(s.me, a, size, wrote ? RB_HOW_WRITE : RB_HOW_READ, pc);
+    if (!s.object)
+        return;
+    if (gives && !s.covered) {
+        rb_sync_release_join(s.me, &s.object->main);
+        s.object->owner = RB_NO_SLOT; // several may have released: nobody's own
+    } else if (wrote && fence_to_hand_out(s.me)) {
+        hand_out(s.me, s.object);
+    }
+    if (!gets && RB_UNLIKELY(rb_fences_on))
+        collect(s.me, s.object);
+    if (gets || gives)
+        rb_known_write(s.me, rb_known_of(s.me, (uintptr_t)a), (uintptr_t)a, s.object, gets || s.heard, gives);
+    if (gets || gives)
+        rb_record_sync(s.me, gets && gives ? RB_RMW : gives ? RB_RMW_REL : RB_LOAD, (uintptr_t)a);
+}
+
+// A store replaces what is there. If the thread knows all of that, nothing is lost; else it begins another
+// life, or joins where others rely on what is there.
+static void release_store(struct step s)
+{
+    struct rb_object *o = s.object;
+    const bool knows = rb_process.quick && rb_process.ops->knows(&s.me->hb, &o->main);
+
+    if (knows || o->joins)
+        rb_object_changes(o);
+    else
+        rb_object_loses(o);
+    if (knows || !o->joins)
+        rb_sync_release_store(s.me, &o->main);
+    else
+        rb_sync_release_join(s.me, &o->main);
+    o->owner = s.me->hb.slot;
+}
+
+static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t size, int order,
+                                   uintptr_t pc)
+{
+    if (!s.me)
+        return;
+    if (!rb_passes_odd())
+        step_access(s.me, a, size, RB_HOW_WRITE, pc);
+    if (!s.object)
+        return;
+    if (releases(order)) {
+        struct rb_known *k = rb_known_of(s.me, (uintptr_t)a);
+        const bool heard = k->object == s.object && rb_known_heard(k, (uintptr_t)a);
+        is_covered(&s, k, a);
+        release_store(s);
+        // if it had heard everything, it still has: its own
+        rb_known_write(s.me, k, (uintptr_t)a, s.object, heard, true);
+        rb_record_sync(s.me, RB_STORE, (uintptr_t)a);
+        return;
+    }
+    // Another thread's relaxed store ends a release sequence; in C11 one's own continues it.
+    rb_object_changes(s.object);
+    if (s.object->owner != s.me->hb.slot && s.object->owner != RB_NO_SLOT && !s.object->joins) {
+        rb_object_loses(s.object);
+        rb_sync_clear(s.me, &s.object->main);
+        rb_record_gone(s.me, (uintptr_t)a);
+    }
+    if (fence_to_hand_out(s.me))
+        hand_out(s.me, s.object);
+}
+
+// Whether a relaxed operation has to be a step all the same.
+static inline bool fenced(void)
+{
+    return RB_UNLIKELY(__atomic_load_n(&rb_fences_on, __ATOMIC_RELAXED));
+}
+
+// Relaxed is 0, so several orders together are relaxed if all are.
+static inline bool orders_nothing(int order)
+{
+    return order == __ATOMIC_RELAXED && !fenced();
+}
+
+// ---- the operations ------------------------------------------------------------------------------------
+
+// Apart, as for locks (intercept.c): while all rests no register is saved for what is not done.
+#define RB_LOAD_OF(bits, RAW_LOAD)                                                                     \
+    static RB_NOINLINE a##bits followed_load##bits(const volatile a##bits *a, int order, uintptr_t pc) \
+    {                                                                                                  \
+        a##bits value = RAW_LOAD(a);                                                                   \
+        order = plain_order(order);                                                                    \
+        if (orders_nothing(order)) {                                                                   \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                           \
+            return value;                                                                              \
+        }                                                                                              \
+        const struct rb_known *c = order == __ATOMIC_RELAXED ? collected(a) : NULL;                    \
+        if (c) {                                                                                       \
+            value = RAW_LOAD(a);                                                                       \
+            if (rb_known_heard(c, (uintptr_t)a)) {                                                     \
+                rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                       \
+                return value;                                                                          \
+            }                                                                                          \
+        }                                                                                              \
+        const struct rb_known *k = acquires(order) ? quick_begin(a, true, false) : NULL;               \
+        if (k) {                                                                                       \
+            value = RAW_LOAD(a);                                                                       \
+            if (quick_end(k, a, true, false)) {                                                        \
+                rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                       \
+                return value;                                                                          \
+            }                                                                                          \
+        }                                                                                              \
+        if (!k && nothing_there(a)) {                                                                  \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                           \
+            return value;                                                                              \
+        }                                                                                              \
+        struct step s = step_begin(a, false);                                                          \
+        if (s.object)                                                                                  \
+            value = RAW_LOAD(a); /* under the lock: value and clock of the same release */             \
+        step_order(s, a, sizeof(*a), false, order, pc);                                                \
+        step_end(s);                                                                                   \
+        return value;                                                                                  \
+    }                                                                                                  \
+    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order);                \
+    RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order)                 \
+    {                                                                                                  \
+        const a##bits value = RAW_LOAD(a);                                                             \
+        return rb_resting() ? value : followed_load##bits(a, order, RB_PC);                            \
+    }
+
+#define RB_STORE_OF(bits, RAW_STORE)                                                            \
+    static RB_NOINLINE void followed_store##bits(volatile a##bits *a, a##bits value, int order, \
+                                                 uintptr_t pc)                                  \
+    {                                                                                           \
+        if (!releases(order) && !fenced()) {                                                    \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, pc);                     \
+            RAW_STORE(a, value, order);                                                         \
+            return;                                                                             \
+        }                                                                                       \
+        const struct rb_known *k = releases(order) ? quick_begin(a, false, true) : NULL;        \
+        if (k) {                                                                                \
+            RAW_STORE(a, value, order);                                                         \
+            rb_passes_odd();                                                                    \
+            quick_end(k, a, false, true);                                                       \
+            return;                                                                             \
+        }                                                                                       \
+        struct step s = step_begin(a, true);                                                    \
+        step_store(s, a, sizeof(*a), order, pc);                                                \
+        RAW_STORE(a, value, order);                                                             \
+        step_end(s);                                                                            \
+    }                                                                                           \
+    RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order);  \
+    RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order)   \
+    {                                                                                           \
+        order = plain_order(order);                                                             \
+        if (rb_resting())                                                                       \
+            RAW_STORE(a, value, order);                                                         \
+        else                                                                                    \
+            followed_store##bits(a, value, order, RB_PC);                                       \
+    }
+
+#define RB_RMW_OF(bits, name, RAW)                                                                  \
+    static RB_NOINLINE a##bits followed_##name##bits(volatile a##bits *a, a##bits value, int order, \
+                                                     uintptr_t pc)                                  \
+    {                                                                                               \
+        a##bits old;                                                                                \
+        order = plain_order(order);                                                                 \
+        if (orders_nothing(order)) {                                                                \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, pc);                         \
+            RAW(old, a, value);                                                                     \
+            if (fenced())                                                                           \
+                missed(order);                                                                      \
+            return old;                                                                             \
+        }                                                                                           \
+        const bool gets = acquires(order), gives = releases(order);                                 \
+        const struct rb_known *k = quick_begin(a, gets, true);                                      \
+        if (k) {                                                                                    \
+            RAW(old, a, value);                                                                     \
+            rb_passes_odd();                                                                        \
+            if (!quick_end(k, a, gets, gives))                                                      \
+                hear(a);                                                                            \
+            if (fenced())                                                                           \
+                missed(order);                                                                      \
+            return old;                                                                             \
+        }                                                                                           \
+        struct step s = step_begin(a, true);                                                        \
+        step_prepare(&s, a, order, false);                                                          \
+        RAW(old, a, value);                                                                         \
+        step_order(s, a, sizeof(*a), true, order, pc);                                              \
+        step_end(s);                                                                                \
+        return old;                                                                                 \
+    }                                                                                               \
+    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order);  \
+    RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order)   \
+    {                                                                                               \
+        a##bits old;                                                                                \
+        if (!rb_resting())                                                                          \
+            return followed_##name##bits(a, value, order, RB_PC);                                   \
+        RAW(old, a, value);                                                                         \
+        if (RB_UNLIKELY(!rb_resting()))                                                             \
+            missed(plain_order(order));                                                             \
+        return old;                                                                                 \
+    }
+
+// The three shapes of compare-exchange share one body. A failed one only reads, under its own order: it is a
+// load, and no more if a look finds that it fails. Whoever waits for a lock makes many of them.
+#define RB_CAS_OF(bits, RAW_LOAD, RAW_CAS)                                                                   \
+    static RB_NOINLINE bool followed_cas##bits(volatile a##bits *a, a##bits *expected, a##bits value,        \
+                                               int order, int failed, uintptr_t pc)                          \
+    {                                                                                                        \
+        const a##bits wanted = *expected;                                                                    \
+        order = plain_order(order);                                                                          \
+        failed = plain_order(failed);                                                                        \
+        const bool quiet = orders_nothing(order | failed);                                                   \
+        if (!quiet && RAW_LOAD(a) != wanted) {                                                               \
+            const a##bits seen = followed_load##bits(a, failed, pc);                                         \
+            if (seen != wanted) {                                                                            \
+                *expected = seen;                                                                            \
+                return false;                                                                                \
+            }                                                                                                \
+        }                                                                                                    \
+        struct step s = {NULL, NULL, false, false, false, false};                                            \
+        const struct rb_known *k = quiet ? NULL : quick_begin(a, acquires(order) || acquires(failed), true); \
+        if (k) {                                                                                             \
+            const a##bits found = RAW_CAS(a, wanted, value);                                                 \
+            const int did = found == wanted ? order : failed;                                                \
+            rb_passes_odd();                                                                                 \
+            if (!quick_end(k, a, acquires(did), releases(did)))                                              \
+                hear(a);                                                                                     \
+            if (fenced())                                                                                    \
+                missed(order | failed);                                                                      \
+            *expected = found;                                                                               \
+            return found == wanted;                                                                          \
+        }                                                                                                    \
+        if (!quiet) {                                                                                        \
+            s = step_begin(a, true);                                                                         \
+            step_prepare(&s, a, order, !acquires(failed));                                                   \
+        }                                                                                                    \
+        const a##bits old = RAW_CAS(a, wanted, value);                                                       \
+        const bool done = old == wanted;                                                                     \
+        if (quiet && fenced())                                                                               \
+            missed(order | failed);                                                                          \
+        if (quiet)                                                                                           \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | (done ? RB_HOW_WRITE : RB_HOW_READ), pc);           \
+        else                                                                                                 \
+            step_order(s, a, sizeof(*a), done, done ? order : failed, pc);                                   \
+        step_end(s);                                                                                         \
+        *expected = old;                                                                                     \
+        return done;                                                                                         \
+    }                                                                                                        \
+    RB_INLINE bool cas##bits(volatile a##bits *a, a##bits *expected, a##bits value, int order, int failed,   \
+                             uintptr_t pc)                                                                   \
+    {                                                                                                        \
+        if (!rb_resting())                                                                                   \
+            return followed_cas##bits(a, expected, value, order, failed, pc);                                \
+        const a##bits wanted = *expected, found = RAW_CAS(a, wanted, value);                                 \
+        if (RB_UNLIKELY(!rb_resting()))                                                                      \
+            missed(plain_order(order) | plain_order(failed));                                                \
+        *expected = found;                                                                                   \
+        return found == wanted;                                                                              \
+    }                                                                                                        \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,      \
+                                                                a##bits value, int order, int failed);       \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,      \
+                                                                a##bits value, int order, int failed)        \
+    {                                                                                                        \
+        return cas##bits(a, expected, value, order, failed, RB_PC);                                          \
+    }                                                                                                        \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,        \
+                                                              a##bits value, int order, int failed);         \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,        \
+                                                              a##bits value, int order, int failed)          \
+    {                                                                                                        \
+        return cas##bits(a, expected, value, order, failed, RB_PC);                                          \
+    }                                                                                                        \
+    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,      \
+                                                                 a##bits value, int order, int failed);      \
+    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,      \
+                                                                 a##bits value, int order, int failed)       \
+    {                                                                                                        \
+        cas##bits(a, &expected, value, order, failed, RB_PC);                                                \
+        return expected;                                                                                     \
+    }
+
+#define RB_RAW_LOAD(a) __atomic_load_n(a, __ATOMIC_SEQ_CST)
+#define RB_RAW_STORE(a, v, order)                                          \
+    ((order) < __ATOMIC_ACQ_REL ? __atomic_store_n(a, v, __ATOMIC_RELEASE) \
+                                : __atomic_store_n(a, v, __ATOMIC_SEQ_CST))
+#define RB_RAW_exchange(o, a, v) o = __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_add(o, a, v)      o = __atomic_fetch_add(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_sub(o, a, v)      o = __atomic_fetch_sub(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_and(o, a, v)      o = __atomic_fetch_and(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_or(o, a, v)       o = __atomic_fetch_or(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_xor(o, a, v)      o = __atomic_fetch_xor(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_nand(o, a, v)     o = __atomic_fetch_nand(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_CAS(a, e, v)      __sync_val_compare_and_swap(a, e, v)
+
+#define RB_ATOMIC_OF(bits)                     \
+    RB_LOAD_OF(bits, RB_RAW_LOAD)              \
+    RB_STORE_OF(bits, RB_RAW_STORE)            \
+    RB_RMW_OF(bits, exchange, RB_RAW_exchange) \
+    RB_RMW_OF(bits, fetch_add, RB_RAW_add)     \
+    RB_RMW_OF(bits, fetch_sub, RB_RAW_sub)     \
+    RB_RMW_OF(bits, fetch_and, RB_RAW_and)     \
+    RB_RMW_OF(bits, fetch_or, RB_RAW_or)       \
+    RB_RMW_OF(bits, fetch_xor, RB_RAW_xor)     \
+    RB_RMW_OF(bits, fetch_nand, RB_RAW_nand)   \
+    RB_CAS_OF(bits, RB_RAW_LOAD, RB_RAW_CAS)
+RB_ATOMIC_OF(8)
+RB_ATOMIC_OF(16)
+RB_ATOMIC_OF(32)
+RB_ATOMIC_OF(64)
+
+#define RB_LOAD128(a) raw_cas128((volatile a128 *)(uintptr_t)(a), 0, 0)
+#define RB_CHANGE128(o, a, result)                  \
+    do {                                            \
+        o = *a;                                     \
+        const a128 seen = raw_cas128(a, o, result); \
+        if (seen == o)                              \
+            break;                                  \
+    } while (1)
+#define RB_128_exchange(o, a, v) RB_CHANGE128(o, a, v)
+#define RB_128_add(o, a, v)      RB_CHANGE128(o, a, o + v)
+#define RB_128_sub(o, a, v)      RB_CHANGE128(o, a, o - v)
+#define RB_128_and(o, a, v)      RB_CHANGE128(o, a, o &v)
+#define RB_128_or(o, a, v)       RB_CHANGE128(o, a, o | v)
+#define RB_128_xor(o, a, v)      RB_CHANGE128(o, a, o ^ v)
+#define RB_128_nand(o, a, v)     RB_CHANGE128(o, a, ~(o & v))
+RB_LOAD_OF(128, RB_LOAD128)
+RB_RMW_OF(128, exchange, RB_128_exchange)
+RB_RMW_OF(128, fetch_add, RB_128_add)
+RB_RMW_OF(128, fetch_sub, RB_128_sub)
+RB_RMW_OF(128, fetch_and, RB_128_and)
+RB_RMW_OF(128, fetch_or, RB_128_or)
+RB_RMW_OF(128, fetch_xor, RB_128_xor)
+RB_RMW_OF(128, fetch_nand, RB_128_nand)
+RB_CAS_OF(128, RB_LOAD128, raw_cas128)
+
+static inline void store128(volatile a128 *a, a128 value)
+{
+    a128 old;
+
+    RB_CHANGE128(old, a, value);
+}
+#define RB_STORE128(a, v, order) store128(a, v)
+RB_STORE_OF(128, RB_STORE128)

@@ -1,0 +1,207 @@
+// Atomics that compilers leave to libatomic, by size: of odd sizes, not aligned, or of 16 bytes where the
+// processor is not known to have them. All calls of the process come here, so libatomic itself is not asked.
+// What is as big as a word, and aligned, is done as the compilers do it where they do it themselves; all else
+// under a lock.
+//
+// Each that writes releases before it is done, and each that reads acquires after, whatever its order: more
+// order than there is hides races, and invents none.
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inproc/spin.h"
+#include "run/intercept/callers.h"
+#include "run/intercept/intercept.h"
+#include "run/sync/sync.h"
+
+typedef unsigned __int128 u128;
+
+static rb_spin locks[64];
+
+static rb_spin *lock_of(const volatile void *a)
+{
+    return &locks[((uintptr_t)a >> 4) % RB_LENGTH(locks)];
+}
+
+static void copy(volatile void *to, const volatile void *from, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        ((volatile char *)to)[i] = ((const volatile char *)from)[i];
+}
+
+static bool same(const volatile void *a, const volatile void *b, size_t size)
+{
+    size_t i = 0;
+
+    while (i < size && ((const volatile char *)a)[i] == ((const volatile char *)b)[i])
+        i++;
+    return i == size;
+}
+
+// ---- the operations themselves -------------------------------------------------------------------------
+
+// Writes what is at `from`, if given; puts what was there at `to`, if given.
+#define SWAP_OF(type, EXCHANGE, LOAD)                \
+    do {                                             \
+        type put = 0, old;                           \
+        if (from) {                                  \
+            copy(&put, from, size);                  \
+            old = EXCHANGE((volatile type *)a, put); \
+        } else {                                     \
+            old = LOAD((volatile type *)a);          \
+        }                                            \
+        if (to)                                      \
+            copy(to, &old, size);                    \
+        return;                                      \
+    } while (0)
+#define EXCHANGE(a, put) __atomic_exchange_n(a, put, __ATOMIC_SEQ_CST)
+#define LOAD(a)          __atomic_load_n(a, __ATOMIC_SEQ_CST)
+#define LOAD_16(a)       __sync_val_compare_and_swap(a, 0, 0)
+
+static u128 exchange_16(volatile u128 *a, u128 put)
+{
+    u128 seen = 0, old;
+
+    while ((old = __sync_val_compare_and_swap(a, seen, put)) != seen)
+        seen = old;
+    return old;
+}
+
+// A word's size, if it is one.
+static size_t word_size(size_t size, const volatile void *a)
+{
+    return size && (uintptr_t)a % size == 0 ? size : 0;
+}
+
+static void swap(size_t size, volatile void *a, const void *from, void *to)
+{
+    switch (word_size(size, a)) {
+    case 1:
+        SWAP_OF(uint8_t, EXCHANGE, LOAD);
+    case 2:
+        SWAP_OF(uint16_t, EXCHANGE, LOAD);
+    case 4:
+        SWAP_OF(uint32_t, EXCHANGE, LOAD);
+    case 8:
+        SWAP_OF(uint64_t, EXCHANGE, LOAD);
+    case 16:
+        SWAP_OF(u128, exchange_16, LOAD_16);
+    default:
+        break;
+    }
+    struct rb_self *me = rb_enter(); // no handler on top of the lock
+    rb_spin_lock(lock_of(a));
+    if (from && to) { // which may be the same place
+        for (size_t i = 0; i < size; i++) {
+            const char was = ((volatile char *)a)[i];
+            ((volatile char *)a)[i] = ((const char *)from)[i];
+            ((char *)to)[i] = was;
+        }
+    } else {
+        copy(from ? a : to, from ? from : a, size);
+    }
+    rb_spin_unlock(lock_of(a));
+    if (me)
+        rb_leave(me);
+}
+
+#define CAS_OF(type)                                                                   \
+    do {                                                                               \
+        type want, put;                                                                \
+        copy(&want, expected, size);                                                   \
+        copy(&put, from, size);                                                        \
+        const type found = __sync_val_compare_and_swap((volatile type *)a, want, put); \
+        copy(expected, &found, size);                                                  \
+        return found == want;                                                          \
+    } while (0)
+
+static bool cas(size_t size, volatile void *a, void *expected, const void *from)
+{
+    switch (word_size(size, a)) {
+    case 1:
+        CAS_OF(uint8_t);
+    case 2:
+        CAS_OF(uint16_t);
+    case 4:
+        CAS_OF(uint32_t);
+    case 8:
+        CAS_OF(uint64_t);
+    case 16:
+        CAS_OF(u128);
+    default:
+        break;
+    }
+    struct rb_self *me = rb_enter();
+    rb_spin_lock(lock_of(a));
+    const bool is = same(a, expected, size);
+    copy(is ? a : expected, is ? from : a, size);
+    rb_spin_unlock(lock_of(a));
+    if (me)
+        rb_leave(me);
+    return is;
+}
+
+// ---- around them ---------------------------------------------------------------------------------------
+
+// Did all rest?
+static bool before(const volatile void *a, size_t size, bool writes, uintptr_t pc)
+{
+    if (rb_resting())
+        return true;
+    RB_TOUCH_AT(RB_HOW_ATOMIC | (writes ? RB_HOW_WRITE : RB_HOW_READ), a, size, pc);
+    if (writes)
+        RB_BESIDE((void)0, rb_on_release(me, (uintptr_t)a));
+    return false;
+}
+
+// Who has released nothing because all rested, and finds that it does not any more, has lost an edge.
+static void after(const volatile void *a, bool rested, bool writes)
+{
+    if (!rb_resting())
+        RB_BESIDE((void)0, rested && writes ? rb_lost_edge(me) : rb_on_acquire(me, (uintptr_t)a));
+}
+
+// The compilers keep the names for themselves.
+#define NAMED(name) __asm__(#name)
+RB_EXPORT void rb_any_load(size_t size, const volatile void *a, void *to, int order) NAMED(__atomic_load);
+RB_EXPORT void rb_any_store(size_t size, volatile void *a, const void *from, int order) NAMED(__atomic_store);
+RB_EXPORT void rb_any_exchange(size_t size, volatile void *a, const void *from, void *to, int order)
+    NAMED(__atomic_exchange);
+RB_EXPORT bool rb_any_compare_exchange(size_t size, volatile void *a, void *expected, const void *from,
+                                       int order, int failed) NAMED(__atomic_compare_exchange);
+
+void rb_any_load(size_t size, const volatile void *a, void *to, int order)
+{
+    const bool rested = before(a, size, false, RB_PC);
+
+    (void)order;
+    swap(size, (volatile void *)(uintptr_t)a, NULL, to);
+    after(a, rested, false);
+}
+
+void rb_any_store(size_t size, volatile void *a, const void *from, int order)
+{
+    before(a, size, true, RB_PC);
+    (void)order;
+    swap(size, a, from, NULL);
+}
+
+void rb_any_exchange(size_t size, volatile void *a, const void *from, void *to, int order)
+{
+    const bool rested = before(a, size, true, RB_PC);
+
+    (void)order;
+    swap(size, a, from, to);
+    after(a, rested, true);
+}
+
+bool rb_any_compare_exchange(size_t size, volatile void *a, void *expected, const void *from, int order,
+                             int failed)
+{
+    const bool rested = before(a, size, true, RB_PC);
+
+    (void)order;
+    (void)failed;
+    const bool done = cas(size, a, expected, from);
+    after(a, rested, true);
+    return done;
+}

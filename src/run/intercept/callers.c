@@ -1,0 +1,157 @@
+#include "run/intercept/callers.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+
+#include "inproc/unwind.h"
+#include "run/intercept/intercept.h"
+
+struct symbols {
+    const ElfW(Sym) * first;
+    const char *names;
+    size_t name_bytes;
+    const uint32_t *gnu_hash, *hash;
+};
+
+static void find_symbols(const ElfW(Dyn) * d, struct symbols *s)
+{
+    *s = (struct symbols){0};
+    for (; d && d->d_tag != DT_NULL; d++) {
+        const void *at = (const void *)d->d_un.d_ptr;
+        if (d->d_tag == DT_SYMTAB)
+            s->first = at;
+        else if (d->d_tag == DT_STRTAB)
+            s->names = at;
+        else if (d->d_tag == DT_STRSZ)
+            s->name_bytes = d->d_un.d_val;
+        else if (d->d_tag == DT_GNU_HASH)
+            s->gnu_hash = at;
+        else if (d->d_tag == DT_HASH)
+            s->hash = at;
+    }
+}
+
+// Undefined symbols come before those that the GNU hash table knows; without one, the old table has the
+// number. An empty GNU table says nothing, but then names follow in its linkers' layout.
+static size_t count_symbols(const struct symbols *s)
+{
+    if (s->hash)
+        return s->hash[1];
+    if (s->gnu_hash && s->gnu_hash[1] > 1)
+        return s->gnu_hash[1];
+    if ((const char *)s->first < s->names)
+        return (size_t)(s->names - (const char *)s->first) / sizeof(*s->first);
+    return 0;
+}
+
+static bool same(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+bool rb_asks_for_hooks(const ElfW(Dyn) * dynamic, uintptr_t base)
+{
+    struct symbols s;
+
+    find_symbols(dynamic, &s);
+    if (!s.first || !s.names || (uintptr_t)s.first < base)
+        return false;
+    for (size_t n = count_symbols(&s), i = 1; i < n; i++)
+        if (s.first[i].st_shndx == SHN_UNDEF && s.first[i].st_name < s.name_bytes &&
+            same(s.names + s.first[i].st_name, "__tsan_init"))
+            return true;
+    return false;
+}
+
+#if defined(RB_STATIC)
+// libc is in the same file as the program and calls its own memcpy by the same name, under locks that nobody
+// sees: no telling who calls.
+bool rb_caller_counts(uintptr_t pc)
+{
+    (void)pc;
+    return false;
+}
+
+// Here too, but libc and C count nothing.
+extern RB_WEAK char __gxx_personality_v0;
+
+bool rb_frees(uintptr_t pc)
+{
+    (void)pc;
+    return &__gxx_personality_v0 == NULL;
+}
+#else
+// What is known of files, by where they are mapped: address of the first page, bits 12 to 47; which
+// generation of loaded files (unwind.h), bits 48 to 63; in bit 0 whether it is instrumented. A word is
+// written whole, so no lock is needed; a file that finds its place taken is looked at again.
+#define PLACES 64u
+static uint64_t known[PLACES];
+
+// The runtime's own file is the program, which is instrumented, or a library of ours, which is not.
+static bool is_instrumented(const struct dl_find_object *file)
+{
+    const uintptr_t own = (uintptr_t)&known;
+
+    if (own >= (uintptr_t)file->dlfo_map_start && own < (uintptr_t)file->dlfo_map_end)
+        return !file->dlfo_link_map->l_name[0];
+    return rb_asks_for_hooks(file->dlfo_link_map->l_ld, file->dlfo_link_map->l_addr);
+}
+
+static bool is_known_as_instrumented(uintptr_t pc)
+{
+    struct dl_find_object file;
+
+    if (_dl_find_object((void *)pc, &file) || !file.dlfo_link_map)
+        return false;
+    const uint64_t start = (uint64_t)(uintptr_t)file.dlfo_map_start >> 12;
+    const uint64_t key = rb_unwind_generation() << 48 | start << 12;
+    uint64_t *place = &known[(start * 0x9e3779b97f4a7c15u >> 32) % PLACES];
+    uint64_t word = __atomic_load_n(place, __ATOMIC_RELAXED);
+    if (RB_UNLIKELY((word & ~(uint64_t)1) != key)) {
+        word = key | is_instrumented(&file);
+        __atomic_store_n(place, word, __ATOMIC_RELAXED);
+    }
+    return word & 1;
+}
+
+bool rb_caller_counts(uintptr_t pc)
+{
+    if (!rb_process.on || (rb_self_tls && rb_self_tls->busy))
+        return false;
+    const bool counts = is_known_as_instrumented(pc);
+    rb_skip += !counts; // no access of the program's
+    return counts;
+}
+
+bool rb_frees(uintptr_t pc)
+{
+    struct dl_find_object file, libc;
+
+    if (is_known_as_instrumented(pc))
+        return true;
+    return !_dl_find_object((void *)pc, &file) && !_dl_find_object((void *)RB_REAL(pthread_create), &libc) &&
+           file.dlfo_map_start == libc.dlfo_map_start;
+}
+#endif
+
+RB_NOINLINE void rb_touch(const volatile void *address, size_t size, unsigned how, uintptr_t pc)
+{
+    const int saved = errno;
+
+    rb_access_slow((uintptr_t)address, size, how, pc);
+    errno = saved;
+}
+
+void rb_touch_pieces_now(const struct iovec *piece, size_t count, size_t bytes, unsigned how, uintptr_t pc)
+{
+    for (; bytes && count; piece++, count--) {
+        const size_t n = piece->iov_len < bytes ? piece->iov_len : bytes;
+        if (!rb_passes_odd() && rb_caller_counts(pc))
+            rb_touch(piece->iov_base, n, how, pc);
+        bytes -= n;
+    }
+}

@@ -1,0 +1,523 @@
+#include "run/intercept/descriptors.h"
+
+#include <errno.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "run/access/history.h"
+#include "run/intercept/signals/signals.h"
+#include "run/sync/sync.h"
+
+#define LINKS       8
+#define MOST_SHARED 1024u // descriptors that are looked at when a child is made
+
+// Addresses for the tables of objects and accesses, where no process has memory.
+#define OBJECTS ((uintptr_t)1 << 54) // 128 bytes each: for what comes, and for the end
+#define WORDS   (OBJECTS + ((uintptr_t)1 << 40))
+#define WORD    8u
+#define NUMBERS (OBJECTS + ((uintptr_t)1 << 41)) // 64 bytes each
+
+// All are arrays of words written whole, without a lock, and need no start: zeros mean nothing is known.
+// identity: what fstat said, hashed, of those that were looked at, else 0. linked: where to a release goes as
+// well; only ever grows, to RB_FD_EVERYBODY.
+uint32_t rb_fd_objects[RB_FD_DESCRIPTORS];
+bool rb_fd_tight[RB_FD_COUNT]; // likewise only ever grows
+static uint32_t identity[RB_FD_DESCRIPTORS];
+static uint32_t linked[RB_FD_COUNT];
+static uint32_t highest; // descriptor ever seen
+static uint32_t own_made;
+static bool everybody_used, watched_used, ranges_used;
+
+static uintptr_t address_of(uint32_t object)
+{
+    return OBJECTS + (uintptr_t)object * 128;
+}
+
+static uintptr_t end_of(uint32_t object)
+{
+    return OBJECTS + (uintptr_t)object * 128 + 64;
+}
+
+static void seen(unsigned fd)
+{
+    uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+
+    while (fd > most &&
+           !__atomic_compare_exchange_n(&highest, &most, fd, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+uint32_t rb_fd_inode(uint64_t device, uint64_t inode)
+{
+    return RB_FD_FIRST_INODE + (uint32_t)(rb_mix64(inode + rb_mix64(device)) % RB_FD_INODE_COUNT);
+}
+
+// What a descriptor is, by fstat. *id is never 0 if it is open; whatever has no inode of its own has the same
+// one.
+static uint32_t look(int fd, uint32_t *id)
+{
+    struct stat s;
+
+    *id = 0;
+    if (rb_host.sandboxed) // all objects reach everybody then
+        return RB_FD_OTHERS;
+    if (syscall(SYS_fstat, fd, &s))
+        return errno == EBADF ? RB_FD_NONE : RB_FD_OTHERS;
+    *id = (uint32_t)rb_mix64(s.st_ino + rb_mix64(s.st_dev)) | 1;
+    switch (s.st_mode & S_IFMT) {
+    case S_IFSOCK:
+        return RB_FD_SOCKETS;
+    case S_IFIFO:
+    case S_IFREG:
+    case S_IFDIR:
+        return rb_fd_inode(s.st_dev, s.st_ino);
+    default:
+        return RB_FD_OTHERS;
+    }
+}
+
+uint32_t rb_fd_look(int fd)
+{
+    const int saved = errno;
+    uint32_t object, id;
+
+    if (fd < 0 || !rb_process.on)
+        return RB_FD_NONE;
+    object = look(fd, &id);
+    if (object != RB_FD_NONE && (unsigned)fd < RB_FD_DESCRIPTORS) {
+        seen((unsigned)fd);
+        __atomic_store_n(&identity[fd], id, __ATOMIC_RELAXED);
+        __atomic_store_n(&rb_fd_objects[fd], object, __ATOMIC_RELAXED);
+    }
+    errno = saved;
+    return object;
+}
+
+// ---- use and close
+// ------------------------------------------------------------------------------------------------
+
+const void *rb_fd_word(int fd)
+{
+    return (const void *)(WORDS + (uintptr_t)fd * WORD);
+}
+
+bool rb_fd_of_word(uintptr_t address, int *fd)
+{
+    if (address < WORDS || address >= WORDS + RB_FD_DESCRIPTORS * WORD)
+        return false;
+    *fd = (int)((address - WORDS) / WORD);
+    return true;
+}
+
+size_t rb_fd_use(int fd, uint32_t object)
+{
+    return object != RB_FD_NONE && fd >= 0 && (unsigned)fd < RB_FD_DESCRIPTORS ? WORD : 0;
+}
+
+size_t rb_fd_close(int fd)
+{
+    const int saved = errno;
+    uint32_t now = 0;
+
+    if (fd < 0 || (unsigned)fd >= RB_FD_DESCRIPTORS)
+        return 0;
+    const uint32_t before = __atomic_load_n(&identity[fd], __ATOMIC_RELAXED);
+    if (before)
+        look(fd, &now);
+    errno = saved;
+    return before && before == now ? WORD : 0;
+}
+
+// ---- numbers -------------------------------------------------------------------------------------------
+
+// Returns the object of the number. Those above the table share the last one, which stands for ranges too.
+static uintptr_t number_of(unsigned fd)
+{
+    return NUMBERS + (uintptr_t)(fd < RB_FD_DESCRIPTORS ? fd : RB_FD_DESCRIPTORS) * 64;
+}
+
+static void release_number(unsigned fd)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        rb_on_release(me, number_of(fd));
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+// Inside the guard.
+static void acquire_number(struct rb_self *me, unsigned fd)
+{
+    rb_on_acquire(me, number_of(fd));
+    if (RB_UNLIKELY(__atomic_load_n(&ranges_used, __ATOMIC_RELAXED)))
+        rb_on_acquire(me, number_of(RB_FD_DESCRIPTORS));
+}
+
+// Begins the life of a number: nothing is known of its uses, and whoever gave it up did so before. While all
+// rests the history has no use of it that counts.
+static void begin_number(unsigned fd)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_resting() ? NULL : rb_enter();
+
+    if (me) {
+        if (fd < RB_FD_DESCRIPTORS)
+            rb_history_forget(me, WORDS + (uintptr_t)fd * WORD, WORD);
+        acquire_number(me, fd);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+static void set_object(unsigned fd, uint32_t object)
+{
+    __atomic_store_n(&identity[fd], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&rb_fd_objects[fd], object, __ATOMIC_RELAXED);
+}
+
+void rb_fd_new(int fd)
+{
+    rb_fd_new_as(fd, RB_FD_NONE);
+}
+
+void rb_fd_new_as(int fd, uint32_t object)
+{
+    if (fd < 0 || !rb_process.on)
+        return;
+    if (object == RB_FD_WATCHED)
+        __atomic_store_n(&watched_used, true, __ATOMIC_RELAXED);
+    begin_number((unsigned)fd);
+    if ((unsigned)fd >= RB_FD_DESCRIPTORS)
+        return;
+    seen((unsigned)fd);
+    set_object((unsigned)fd, object);
+}
+
+void rb_fd_may_be(long r)
+{
+    const int saved = errno;
+    struct rb_self *me = r <= 0 || r > INT32_MAX || rb_resting() ? NULL : rb_enter();
+
+    if (me) {
+        acquire_number(me, (unsigned)r);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+// Opening a FIFO waits for somebody to open its other end: an ordering that nobody was told of before.
+void rb_fd_opened(int fd)
+{
+    const int saved = errno;
+    struct rb_self *me;
+    struct stat s;
+
+    if (fd < 0 || !rb_process.on)
+        return;
+    rb_fd_new(fd);
+    const bool orders = rb_host.sandboxed || (syscall(SYS_fstat, fd, &s) == 0 && S_ISFIFO(s.st_mode));
+    if (orders && (me = rb_enter()) != NULL) {
+        rb_lost_edge(me);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+void rb_fd_new_own(int fd, int other)
+{
+    const uint32_t n = __atomic_fetch_add(&own_made, 1, __ATOMIC_RELAXED) % RB_FD_OWN_COUNT;
+
+    rb_fd_new_as(fd, RB_FD_FIRST_OWN + n);
+    rb_fd_new_as(other, RB_FD_FIRST_OWN + n);
+}
+
+// ---- edges ---------------------------------------------------------------------------------------------
+
+static void release(struct rb_self *me, uint32_t object)
+{
+    for (unsigned i = 0; object != RB_FD_NONE; i++) {
+        if (i == LINKS) {
+            __atomic_store_n(&everybody_used, true, __ATOMIC_RELAXED);
+            object = RB_FD_EVERYBODY;
+        }
+        rb_on_release(me, address_of(object));
+        object = object == RB_FD_EVERYBODY ? RB_FD_NONE : __atomic_load_n(&linked[object], __ATOMIC_RELAXED);
+    }
+}
+
+// What is done to files is told to who watches them.
+static void release_watched(struct rb_self *me, uint32_t object)
+{
+    const bool in_files = object >= RB_FD_FIRST_INODE || object == RB_FD_NAMES;
+
+    if (RB_UNLIKELY(__atomic_load_n(&watched_used, __ATOMIC_RELAXED)) && in_files)
+        release(me, RB_FD_WATCHED);
+}
+
+// Those that tell of what descriptors have (fcntl, mq_notify).
+static void release_signals(struct rb_self *me)
+{
+    const uint64_t set = __atomic_load_n(&rb_signals_of_fds, __ATOMIC_RELAXED);
+
+    if (RB_UNLIKELY(set != 0))
+        rb_signals_release(me, set);
+}
+
+void rb_fd_release_now(uint32_t object)
+{
+    const int saved = errno;
+    struct rb_self *me = object == RB_FD_NONE ? NULL : rb_enter();
+
+    if (me) {
+        release(me, object);
+        release_watched(me, object);
+        release_signals(me);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+void rb_fd_release_end(uint32_t object)
+{
+    const int saved = errno;
+    struct rb_self *me = object == RB_FD_NONE ? NULL : rb_enter();
+
+    if (me) {
+        rb_on_release(me, end_of(object));
+        release(me, __atomic_load_n(&linked[object], __ATOMIC_RELAXED));
+        release_watched(me, object);
+        rb_on_release(me, rb_signal_object(SIGPIPE)); // of who still writes
+        release_signals(me);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+static uint64_t by_fds; // a bit for each signal that some signalfd tells of, from signal 1
+
+void rb_fd_tells_of(const sigset_t *set)
+{
+    uint64_t bits;
+
+    __builtin_memcpy(&bits, set, sizeof(bits));
+    __atomic_fetch_or(&by_fds, bits, __ATOMIC_RELAXED);
+}
+
+// Which of them is not told.
+static void signals_came(struct rb_self *me)
+{
+    const uint64_t set = __atomic_load_n(&by_fds, __ATOMIC_RELAXED);
+
+    for (int number = 1; number <= 64; number++)
+        if (set >> (number - 1) & 1)
+            rb_signal_came(me, number);
+}
+
+// Is it a signalfd, or does it tell of one?
+static bool has_signals(uint32_t object)
+{
+    uint32_t of = RB_FD_SIGNALS;
+
+    for (unsigned i = 0; i < LINKS && of != RB_FD_NONE; i++) {
+        if (of == object || of == RB_FD_EVERYBODY)
+            return true;
+        of = __atomic_load_n(&linked[of], __ATOMIC_RELAXED);
+    }
+    return of != RB_FD_NONE;
+}
+
+void rb_fd_acquire_now(uint32_t object, bool end)
+{
+    const int saved = errno;
+    struct rb_self *me = object == RB_FD_NONE ? NULL : rb_enter();
+
+    if (me) {
+        rb_on_acquire(me, address_of(object));
+        if (end)
+            rb_on_acquire(me, end_of(object));
+        if (RB_UNLIKELY(has_signals(object)))
+            signals_came(me);
+        rb_fd_acquire_others(me);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+void rb_fd_acquire_others(struct rb_self *me)
+{
+    if (RB_UNLIKELY(__atomic_load_n(&everybody_used, __ATOMIC_RELAXED)))
+        rb_on_acquire(me, address_of(RB_FD_EVERYBODY));
+}
+
+void rb_fd_release_others(struct rb_self *me)
+{
+    if (RB_UNLIKELY(__atomic_load_n(&everybody_used, __ATOMIC_RELAXED)))
+        rb_on_release(me, address_of(RB_FD_EVERYBODY));
+}
+
+// Whoever found it otherwise, and released nothing, did so before: what was recorded until then is forgotten.
+void rb_fd_is_tight(uint32_t object)
+{
+    const int saved = errno;
+    struct rb_self *me;
+
+    if (object < RB_FD_FIRST_OWN || __atomic_exchange_n(&rb_fd_tight[object], true, __ATOMIC_SEQ_CST))
+        return;
+    if ((me = rb_enter()) != NULL) {
+        rb_lost_edge(me);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+bool rb_fd_told(void)
+{
+    return errno == EPIPE || errno == ECONNRESET || errno == ECONNREFUSED || errno == ECONNABORTED ||
+           errno == ENOTCONN || errno == ESHUTDOWN;
+}
+
+void rb_fd_release_all(void)
+{
+    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+
+    for (uint32_t fd = 0; fd <= most; fd++)
+        rb_fd_release(__atomic_load_n(&rb_fd_objects[fd], __ATOMIC_RELAXED));
+}
+
+// The link is there before the acquire: a release is either before that acquire, and passed on by the release
+// after it, or finds the link.
+void rb_fd_link(uint32_t from, uint32_t to)
+{
+    uint32_t before = RB_FD_NONE;
+
+    if (from == RB_FD_NONE || to == RB_FD_NONE || from == to)
+        return;
+    if (!__atomic_compare_exchange_n(&linked[from], &before, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+        before != to) {
+        __atomic_store_n(&linked[from], RB_FD_EVERYBODY, __ATOMIC_RELAXED);
+        to = RB_FD_EVERYBODY;
+    }
+    if (to == RB_FD_EVERYBODY)
+        __atomic_store_n(&everybody_used, true, __ATOMIC_RELAXED);
+    rb_fd_acquire_end(from);
+    rb_fd_release(to);
+}
+
+static bool reaches_everybody(uint32_t object)
+{
+    return __atomic_load_n(&linked[object], __ATOMIC_RELAXED) == RB_FD_EVERYBODY;
+}
+
+void rb_fd_share_all(void)
+{
+    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+
+    for (uint32_t fd = 0; fd <= most; fd++)
+        rb_fd_object((int)fd);
+    for (uint32_t object = RB_FD_NONE + 1; object < RB_FD_COUNT; object++)
+        if (object != RB_FD_EVERYBODY && !reaches_everybody(object))
+            rb_fd_link(object, RB_FD_EVERYBODY);
+}
+
+// The first three are for others than our children.
+void rb_fd_child(void)
+{
+    static const uint32_t everywhere[] = {RB_FD_NAMES, RB_FD_IPC}; // which it sees without a descriptor
+    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    const int saved = errno;
+    struct stat s;
+
+    for (unsigned i = 0; i < RB_LENGTH(everywhere); i++)
+        if (!reaches_everybody(everywhere[i]))
+            rb_fd_link(everywhere[i], RB_FD_EVERYBODY);
+    for (uint32_t fd = 3; fd <= most && fd < MOST_SHARED; fd++) {
+        const uint32_t object = rb_fd_object((int)fd);
+        if (object != RB_FD_NONE && !reaches_everybody(object) && !syscall(SYS_fstat, (int)fd, &s) &&
+            (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)))
+            rb_fd_link(object, RB_FD_EVERYBODY);
+    }
+    errno = saved;
+}
+
+void rb_fd_read_signals(const void *buffer, size_t bytes)
+{
+    const struct signalfd_siginfo *signal = buffer;
+    const int saved = errno;
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        for (; bytes >= sizeof(*signal); signal++, bytes -= sizeof(*signal))
+            rb_signal_came(me, (int)signal->ssi_signo);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+// ---- the end -------------------------------------------------------------------------------------------
+
+// Tells of the end of an open descriptor. Returns false if it is none.
+static bool release_open(int fd)
+{
+    const uint32_t object = rb_fd_object(fd);
+
+    if (object == RB_FD_NONE)
+        return false;
+    release_number((unsigned)fd);
+    rb_fd_release_end(object);
+    return true;
+}
+
+// While all rests the descriptor is not even looked at.
+void rb_fd_closing(int fd)
+{
+    if (fd < 0 || !rb_process.on || (!rb_resting() && !release_open(fd)))
+        return;
+    if ((unsigned)fd < RB_FD_DESCRIPTORS)
+        set_object((unsigned)fd, RB_FD_NONE);
+}
+
+void rb_fd_replacing(int fd, int by)
+{
+    if (fd >= 0 && fd != by && rb_process.on && !rb_resting())
+        release_open(fd);
+}
+
+// Numbers that were never seen are closed with the others, and one object stands for them.
+void rb_fd_closing_range(unsigned first, unsigned last)
+{
+    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+
+    if (first > last || !rb_process.on)
+        return;
+    __atomic_store_n(&ranges_used, true, __ATOMIC_RELAXED);
+    if (!rb_resting())
+        release_number(RB_FD_DESCRIPTORS);
+    for (unsigned fd = first; fd <= last && fd <= most; fd++)
+        rb_fd_closing((int)fd);
+}
+
+// Whoever gets it has a descriptor that nothing is known of. So nobody may know more than that: all
+// descriptors of the object become what they look like, and whoever is just using one as it was is linked
+// both ways. Pipes and files are known by their inodes to everybody.
+void rb_fd_passed_on(int fd)
+{
+    const uint32_t object = rb_fd_object(fd), most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    const int saved = errno;
+
+    if (object < RB_FD_FIRST_OWN || object >= RB_FD_FIRST_INODE)
+        return;
+    uint32_t id;
+    const uint32_t now = look(fd, &id);
+    for (uint32_t i = 0; i <= most; i++) {
+        uint32_t same = object;
+        __atomic_compare_exchange_n(&rb_fd_objects[i], &same, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+    rb_fd_link(object, now);
+    rb_fd_link(now, RB_FD_EVERYBODY);
+    errno = saved;
+}

@@ -1,0 +1,463 @@
+#include "run/intercept/heap.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "run/access/access.h"
+#include "run/access/history.h"
+#include "run/core/arch.h"
+#include "run/core/footprint.h"
+#include "run/core/upcalls.h"
+#include "run/intercept/callers.h"
+#include "run/intercept/intercept.h"
+#include "run/record/record.h"
+#include "run/sampler/sampling.h"
+#include "run/stack/stack_tree.h"
+#include "run/sync/objects.h"
+#include "run/watchpoint/collide.h"
+
+// Blocks by address, direct mapped: a new one takes the place of whatever was there. None with sampler=none,
+// which has nothing to report. Without a lock: the seal is the address mixed with everything else, so what
+// two threads have written at once is a block at no address.
+static struct place {
+    uint64_t seal; // 0: free
+    size_t size;
+    rb_stack stack;
+    uint32_t thread;
+    uintptr_t pc;
+} * blocks;
+static uint64_t block_mask;
+// Which places are not free, a bit for each: few enough to stay in a cache, since at rest too a block that
+// goes is looked for.
+static uint64_t *taken;
+
+int rb_heap_init(size_t bytes)
+{
+    size_t count = 1024;
+
+    while (count * 2 * sizeof(*blocks) <= bytes)
+        count *= 2;
+    const size_t mapped = count * sizeof(*blocks) + count / 8;
+    blocks = RB_REAL(mmap)(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                           -1, 0);
+    if (blocks == MAP_FAILED) {
+        blocks = NULL;
+        return -ENOMEM;
+    }
+    block_mask = count - 1;
+    taken = (uint64_t *)(blocks + count);
+    rb_footprint_map(blocks, mapped);
+    return 0;
+}
+
+// Neighbours have neighbouring places, so that a page of the heap takes few of ours. No allocator has two
+// blocks within 32 bytes.
+static inline struct place *place_of(uintptr_t address)
+{
+    return &blocks[(((address >> 17) * 0x9e3779b97f4a7c15u >> 24) + (address >> 5 & 4095)) & block_mask];
+}
+
+static inline bool is_taken(const struct place *p)
+{
+    const size_t i = (size_t)(p - blocks);
+
+    return __atomic_load_n(&taken[i / 64], __ATOMIC_SEQ_CST) >> i % 64 & 1;
+}
+
+static inline void take(const struct place *p)
+{
+    const size_t i = (size_t)(p - blocks);
+
+    if (!is_taken(p))
+        __atomic_fetch_or(&taken[i / 64], (uint64_t)1 << i % 64, __ATOMIC_SEQ_CST);
+}
+
+// Whoever writes a seal takes the place afterwards, and whoever frees a place looks for a new seal
+// afterwards: one of the two sees the other's.
+static inline void set_free(struct place *p)
+{
+    const size_t i = (size_t)(p - blocks);
+
+    __atomic_store_n(&p->seal, 0, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&taken[i / 64], ~((uint64_t)1 << i % 64), __ATOMIC_SEQ_CST);
+    if (RB_UNLIKELY(__atomic_load_n(&p->seal, __ATOMIC_SEQ_CST) != 0))
+        take(p);
+}
+
+static inline uint64_t mix(const struct rb_block *b)
+{
+    return b->size * 0xbf58476d1ce4e5b9u ^ ((uint64_t)b->stack << 32 | b->thread) * 0x94d049bb133111ebu ^
+           b->pc * 0xd6e8feb86659fd93u;
+}
+
+static inline void keep(struct place *p, const struct rb_block *b)
+{
+    __atomic_store_n(&p->seal, b->address ^ mix(b), __ATOMIC_SEQ_CST);
+    take(p);
+    __atomic_store_n(&p->size, b->size, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->stack, b->stack, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->thread, b->thread, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->pc, b->pc, __ATOMIC_RELAXED);
+}
+
+// The block that is kept there; its address is 0 if there is none.
+static inline struct rb_block kept(const struct place *p)
+{
+    const uint64_t seal = __atomic_load_n(&p->seal, __ATOMIC_RELAXED);
+    struct rb_block b = {.size = __atomic_load_n(&p->size, __ATOMIC_RELAXED),
+                         .stack = __atomic_load_n(&p->stack, __ATOMIC_RELAXED),
+                         .thread = __atomic_load_n(&p->thread, __ATOMIC_RELAXED),
+                         .pc = __atomic_load_n(&p->pc, __ATOMIC_RELAXED)};
+
+    b.address = seal ? seal ^ mix(&b) : 0;
+    return b;
+}
+
+void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
+{
+    rb_collide_forget(address, size);
+    rb_history_forget(me, address, size);
+    rb_objects_forget(me, address, size);
+}
+
+// What the kernel refuses at once stays as it is, with all that is known of it.
+bool rb_may_go(uintptr_t address, size_t size)
+{
+    const uintptr_t last = (uintptr_t)1 << 47, page = 4096;
+
+    return address % page == 0 && size && address < last && size <= last - address;
+}
+
+void rb_memory_goes(struct rb_self *me, uintptr_t address, size_t size)
+{
+    if (rb_may_go(address, size))
+        rb_memory_new(me, address, size);
+}
+
+size_t rb_segment_bytes(int segment)
+{
+    struct shmid_ds of;
+
+    return syscall(SYS_shmctl, segment, IPC_STAT, &of) ? 0 : of.shm_segsz;
+}
+
+// Where a block was asked for. A whole stack for each would cost more than the block: those that sampling
+// pays for have one, and with a budget the others have the innermost frame.
+static rb_stack where_from(struct rb_self *me, uintptr_t pc)
+{
+    if (!rb_process.by_cost)
+        return rb_process.take_all || rb_skip < 64 ? rb_stack_here(&me->walk, pc, rb_process.stack_depth) : 0;
+    const uint64_t start = rb_arch_ticks();
+    const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
+    rb_sampling_cost(me, rb_arch_ticks() - start);
+    return stack;
+}
+
+static void block_new(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
+{
+    const bool dear = rb_process.collides || (rb_process.by_cost && !rb_adaptive_affords());
+    const rb_stack stack = dear ? 0 : where_from(me, pc);
+    keep(place_of(address),
+         &(struct rb_block){address, size, stack, dear || stack ? me->id : RB_NO_THREAD, dear ? pc : 0});
+}
+
+static void block_gone(uintptr_t address)
+{
+    struct place *p = blocks ? place_of(address) : NULL;
+
+    if (p && is_taken(p) && kept(p).address == address)
+        set_free(p);
+}
+
+bool rb_heap_block(uintptr_t address, struct rb_block *block)
+{
+    bool found = false;
+
+    for (uint64_t i = 0; blocks && i <= block_mask && !found; i++) {
+        const struct rb_block b = kept(&blocks[i]);
+        if (b.address && address >= b.address && address - b.address < (b.size ? b.size : 1)) {
+            *block = b;
+            if (b.pc)
+                block->stack = rb_stack_child(0, b.pc);
+            found = true;
+        }
+    }
+    return found;
+}
+
+size_t rb_heap_bytes(void)
+{
+    size_t bytes = 0;
+
+    for (uint64_t i = 0; blocks && i <= block_mask; i++) {
+        const struct rb_block b = kept(&blocks[i]);
+        bytes += b.address ? b.size : 0;
+    }
+    return bytes;
+}
+
+void (*rb_heap_told_new)(const volatile void *block, size_t size);
+void (*rb_heap_told_gone)(const volatile void *block);
+
+// With a budget nothing is kept of blocks that come while all rests: allocators are called with locks held
+// that other threads want, and what detains the holder costs a multiple of its time. Alone there are none.
+static inline bool is_kept(void)
+{
+    return blocks && (!rb_process.by_cost || !rb_resting() || !rb_sampling_has_others());
+}
+
+// What costs too little to be timed is counted, for samplers that go by cost.
+static void count_block(struct rb_self *me)
+{
+    if (RB_UNLIKELY(++me->count.blocks % 256 == 0 && rb_process.by_cost))
+        rb_sampling_synced(me, 0);
+}
+
+static RB_NOINLINE void *allocated_now(void *block, size_t size, uintptr_t pc)
+{
+    const int saved = errno;
+    struct rb_self *me = block ? rb_enter() : NULL;
+
+    if (me) {
+        rb_collide_forget((uintptr_t)block, size);
+        if (!(__atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE) & RB_RESTS)) { // no synchronisation
+            rb_memory_new(me, (uintptr_t)block,
+                          RB_REAL(malloc_usable_size)(block)); // as much as free will write
+        }
+        if (is_kept()) {
+            count_block(me);
+            block_new(me, (uintptr_t)block, size, pc);
+        }
+        rb_leave(me);
+        if (RB_UNLIKELY(rb_heap_told_new != NULL))
+            rb_heap_told_new(block, size);
+    }
+    errno = saved;
+    return block;
+}
+
+// After the real allocator has answered.
+static inline void *allocated(void *block, size_t size, uintptr_t pc)
+{
+    return rb_idle() && !is_kept() && !rb_heap_told_new ? block : allocated_now(block, size, pc);
+}
+
+static RB_NOINLINE void freeing_now(void *block, uintptr_t pc, bool reports)
+{
+    const int saved = errno;
+
+    if (RB_UNLIKELY(rb_heap_told_gone != NULL) && block && rb_self_tls && !rb_self_tls->busy)
+        rb_heap_told_gone(block);
+    struct rb_self *me = block ? rb_enter() : NULL;
+    if (me) {
+        if (!rb_resting()) {
+            const size_t size = RB_REAL(malloc_usable_size)(block);
+            if (!me->creating && !rb_passes_odd() && rb_frees(pc))
+                rb_access_freed(me, (uintptr_t)block, size, pc);
+            rb_objects_forget(me, (uintptr_t)block, size);
+            rb_record_freed(me, (uintptr_t)block);
+            count_block(me);
+        }
+        block_gone((uintptr_t)block);
+        if (reports)
+            rb_races_report(me);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+// Before the real allocator gets it back. A race with that is reported now, or by who reports next.
+static inline void freeing(void *block, uintptr_t pc, bool reports)
+{
+    if (!rb_idle() || (blocks && is_taken(place_of((uintptr_t)block))) || rb_heap_told_gone)
+        freeing_now(block, pc, reports);
+}
+
+// Looking up the real functions may itself allocate: that comes from here, and is never given back.
+static char early[16384] __attribute__((aligned(16)));
+static size_t early_used;
+
+static void *early_alloc(size_t size)
+{
+    const size_t bytes = (size + 15) & ~(size_t)15,
+                 at = __atomic_fetch_add(&early_used, bytes, __ATOMIC_RELAXED);
+
+    return at + bytes <= sizeof(early) ? early + at : NULL;
+}
+
+static bool is_early(const void *block)
+{
+    return (const char *)block >= early && (const char *)block < early + sizeof(early);
+}
+
+#if !defined(RB_STATIC)
+static RB_TLS bool looking;
+
+void rb_heap_find_real(void)
+{
+    looking = true;
+    rb_real_find((void **)(void *)&rb_real.malloc, "malloc");
+    rb_real_find((void **)(void *)&rb_real.calloc, "calloc");
+    rb_real_find((void **)(void *)&rb_real.realloc, "realloc");
+    rb_real_find((void **)(void *)&rb_real.free, "free");
+    rb_real_find((void **)(void *)&rb_real.malloc_usable_size, "malloc_usable_size");
+    looking = false;
+}
+
+static inline bool too_early(void)
+{
+    if (RB_LIKELY(rb_real.free != NULL))
+        return false;
+    if (!looking)
+        rb_heap_find_real();
+    return looking || !rb_real.free;
+}
+#else
+void rb_heap_find_real(void)
+{
+}
+
+static inline bool too_early(void)
+{
+    return false;
+}
+#endif
+
+RB_INTERCEPT(void *, malloc, (size_t size))
+{
+    return too_early() ? early_alloc(size) : allocated(RB_REAL(malloc)(size), size, RB_PC);
+}
+
+RB_INTERCEPT(void *, calloc, (size_t count, size_t size))
+{
+    return too_early() ? early_alloc(count * size)
+                       : allocated(RB_REAL(calloc)(count, size), count * size, RB_PC);
+}
+
+// Whether a block that was to be given up is gone is known afterwards. If not, it stays as it was, with the
+// objects in it that were forgotten, and nobody has written to it.
+static RB_NOINLINE void settle_change(bool gone)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    if (!gone) {
+        rb_races_drop(me);
+        rb_lost_edge(me);
+    }
+    rb_races_report(me);
+    rb_leave(me);
+}
+
+static void *change(void *block, size_t size, uintptr_t pc)
+{
+    if (is_early(block)) {
+        char *fresh = RB_REAL(malloc)(size);
+        const char *old = block, *end = early + sizeof(early);
+        for (size_t i = 0; fresh && i < size && old + i < end; i++)
+            fresh[i] = old[i];
+        return fresh;
+    }
+    if (block)
+        freeing(block, pc, false);
+    void *changed = RB_REAL(realloc)(block, size);
+    const bool gone = changed || !block || !size;
+    if (RB_UNLIKELY(!gone) || (block && rb_self_tls && RB_UNLIKELY(rb_self_tls->found != NULL)))
+        settle_change(gone);
+    return allocated(changed, size, pc);
+}
+
+RB_INTERCEPT(void *, realloc, (void *block, size_t size))
+{
+    if (too_early())
+        return early_alloc(size);
+    return change(block, size, RB_PC);
+}
+
+RB_INTERCEPT(void *, reallocarray, (void *block, size_t count, size_t size))
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (too_early())
+        return early_alloc(bytes);
+    return change(block, bytes, RB_PC);
+}
+
+RB_INTERCEPT(void, free, (void *block))
+{
+    if (!block || is_early(block) || too_early())
+        return;
+    freeing(block, RB_PC, true);
+    RB_REAL(free)(block);
+}
+
+RB_INTERCEPT(void *, memalign, (size_t alignment, size_t size))
+{
+    return allocated(RB_REAL(memalign)(alignment, size), size, RB_PC);
+}
+
+RB_INTERCEPT(void *, aligned_alloc, (size_t alignment, size_t size))
+{
+    return allocated(RB_REAL(aligned_alloc)(alignment, size), size, RB_PC);
+}
+
+RB_INTERCEPT(int, posix_memalign, (void **block, size_t alignment, size_t size))
+{
+    const int r = RB_REAL(posix_memalign)(block, alignment, size);
+
+    if (r == 0)
+        allocated(*block, size, RB_PC);
+    return r;
+}
+
+RB_INTERCEPT(void *, valloc, (size_t size))
+{
+    return allocated(RB_REAL(valloc)(size), size, RB_PC);
+}
+
+RB_INTERCEPT(void *, pvalloc, (size_t size))
+{
+    return allocated(RB_REAL(pvalloc)(size), size, RB_PC);
+}
+
+RB_INTERCEPT(size_t, malloc_usable_size, (void *block))
+{
+    return is_early(block) ? 0 : RB_REAL(malloc_usable_size)(block);
+}
+
+RB_INTERCEPT(void *, mremap, (void *old, size_t old_size, size_t size, int flags, ...))
+{
+    va_list list;
+    struct rb_self *me;
+
+    va_start(list, flags);
+    void *fixed = flags & MREMAP_FIXED ? va_arg(list, void *) : NULL;
+    va_end(list);
+    // Where it surely stays, only what is cut off goes; else all of the old place may be another's at once.
+    const bool stays = !(flags & MREMAP_MAYMOVE) || (size <= old_size && !(flags & MREMAP_FIXED));
+    if ((me = rb_enter()) != NULL) {
+        if (!stays)
+            rb_memory_new(me, (uintptr_t)old, old_size);
+        else if (size < old_size)
+            rb_memory_new(me, (uintptr_t)old + size, old_size - size);
+        rb_leave(me);
+    }
+    void *r = RB_REAL(mremap)(old, old_size, size, flags, fixed);
+    const int saved = errno;
+    if (r != MAP_FAILED && (me = rb_enter()) != NULL) {
+        if (r != old)
+            rb_memory_new(me, (uintptr_t)r, size);
+        else if (size > old_size)
+            rb_memory_new(me, (uintptr_t)r + old_size, size - old_size);
+        rb_leave(me);
+    }
+    errno = saved;
+    return r;
+}

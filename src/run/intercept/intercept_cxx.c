@@ -1,0 +1,70 @@
+// What libstdc++ orders by atomics in its own code, which nobody sees.
+#include "run/intercept/intercept.h"
+#include "run/sync/sync.h"
+
+// std::promise::set_value_at_thread_exit: libstdc++ makes the value ready when the thread has ended, by an
+// atomic store in its own code that nobody sees. So what the thread has done is forgotten, and what it still
+// does not recorded.
+RB_INTERCEPT_LATE(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, (void *ready))
+{
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        me->ignore_reads++;
+        me->ignore_writes++;
+        rb_lost_edge(me);
+        rb_leave(me);
+    }
+    RB_REAL_LATE(_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv)(ready);
+}
+
+// std::exception_ptr: libstdc++ counts who still has the exception, in its own code that nobody sees; the
+// last to let go of it destroys it, ordered after all others. Those who let go are holders of a pointer, and
+// who caught what was thrown again from one. Each releases and acquires before it does; whoever comes while
+// another is at it cannot tell whose turn is the last, and loses an edge.
+static char exceptions; // its address stands for all of them
+static uint32_t letting_go;
+static RB_TLS bool has_rethrown;
+
+static void before_letting_go(void)
+{
+    const bool alone = __atomic_fetch_add(&letting_go, 1, __ATOMIC_SEQ_CST) == 0;
+    struct rb_self *me = rb_resting() ? NULL : rb_enter();
+
+    if (!me)
+        return;
+    if (!alone)
+        rb_lost_edge(me);
+    rb_on_release(me, (uintptr_t)&exceptions);
+    rb_on_acquire(me, (uintptr_t)&exceptions);
+    rb_leave(me);
+}
+
+static void after_letting_go(void)
+{
+    __atomic_fetch_sub(&letting_go, 1, __ATOMIC_SEQ_CST);
+}
+
+RB_INTERCEPT_LATE(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, (void *pointer))
+{
+    before_letting_go();
+    RB_REAL_LATE(_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv)(pointer);
+    after_letting_go();
+}
+
+RB_INTERCEPT_LATE(void, _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE, (void *pointer))
+{
+    has_rethrown = true;
+    RB_REAL_LATE(_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE)(pointer);
+}
+
+RB_INTERCEPT_LATE(void, __cxa_end_catch, (void))
+{
+    if (!has_rethrown) {
+        RB_REAL_LATE(__cxa_end_catch)();
+        return;
+    }
+    before_letting_go();
+    RB_REAL_LATE(__cxa_end_catch)();
+    after_letting_go();
+}

@@ -1,0 +1,101 @@
+// System V: queues, sets of semaphores and segments of all processes, which is one object. Keys are names:
+// who finds what another has made comes after it.
+#include <stdarg.h>
+
+#include "run/intercept/callers.h"
+#include "run/intercept/descriptors.h"
+#include "run/intercept/heap.h"
+#include "run/intercept/intercept.h"
+
+#define MOST_OPERATIONS 1024u
+
+#define IPC (RB_LIKELY(rb_process.on) ? RB_FD_IPC : RB_FD_NONE)
+
+#define RB_CHANGES(ret, name, params, args) \
+    RB_INTERCEPT(ret, name, params)         \
+    {                                       \
+        rb_fd_release(IPC);                 \
+        ret r = RB_REAL(name) args;         \
+        rb_fd_acquire(IPC);                 \
+        return r;                           \
+    }
+RB_CHANGES(int, msgget, (key_t key, int flags), (key, flags))
+RB_CHANGES(int, semget, (key_t key, int n, int flags), (key, n, flags))
+RB_CHANGES(int, shmget, (key_t key, size_t n, int flags), (key, n, flags))
+RB_CHANGES(int, msgctl, (int queue, int what, struct msqid_ds *data), (queue, what, data))
+RB_CHANGES(int, shmctl, (int segment, int what, struct shmid_ds *data), (segment, what, data))
+
+RB_INTERCEPT(int, semctl, (int set, int number, int what, ...))
+{
+    va_list list;
+
+    va_start(list, what);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    rb_fd_release(IPC);
+    const int r = RB_REAL(semctl)(set, number, what, argument);
+    rb_fd_acquire(IPC);
+    return r;
+}
+
+RB_INTERCEPT(int, msgsnd, (int queue, const void *from, size_t n, int flags))
+{
+    READ(from, sizeof(long) + n);
+    rb_fd_release(IPC);
+    const int r = RB_REAL(msgsnd)(queue, from, n, flags);
+    rb_fd_acquire(IPC); // of who made room
+    return r;
+}
+
+RB_INTERCEPT(ssize_t, msgrcv, (int queue, void *to, size_t n, long type, int flags))
+{
+    rb_fd_release(IPC);
+    const ssize_t r = RB_REAL(msgrcv)(queue, to, n, type, flags);
+    if (r >= 0) {
+        rb_fd_acquire(IPC);
+        WRITE(to, sizeof(long) + (size_t)r);
+    }
+    return r;
+}
+
+static bool gives(const struct sembuf *op, size_t n)
+{
+    for (size_t i = 0; op && i < n && i < MOST_OPERATIONS; i++)
+        if (op[i].sem_op != 0) // others may wait for 0
+            return true;
+    return false;
+}
+
+#define RB_OPERATES(name, params, args)                              \
+    RB_INTERCEPT(int, name, params)                                  \
+    {                                                                \
+        if (gives(op, n))                                            \
+            rb_fd_release(IPC);                                      \
+        const int r = RB_REAL(name) args;                            \
+        rb_fd_acquire(IPC); /* also when it was removed meanwhile */ \
+        return r;                                                    \
+    }
+RB_OPERATES(semop, (int set, struct sembuf *op, size_t n), (set, op, n))
+RB_OPERATES(semtimedop, (int set, struct sembuf *op, size_t n, const struct timespec *t), (set, op, n, t))
+
+// Forgets what the memory was before. Without its size, all is forgotten.
+static void segment_came(struct rb_self *me, uintptr_t address, int segment)
+{
+    if (rb_host.sandboxed)
+        rb_lost_edge(me);
+    else
+        rb_memory_new(me, address, rb_segment_bytes(segment));
+}
+
+// How many have a segment is seen by others.
+RB_INTERCEPT(void *, shmat, (int segment, const void *at, int flags))
+{
+    rb_fd_release(IPC);
+    void *r = RB_REAL(shmat)(segment, at, flags);
+    rb_fd_acquire(IPC);
+    if (r != (void *)-1)
+        RB_BESIDE((void)0, segment_came(me, (uintptr_t)r, segment));
+    return r;
+}
+
+RB_CHANGES(int, shmdt, (const void *at), (at))

@@ -1,0 +1,487 @@
+// The odd ones of the pthread family: creation, conditions, once, exit handlers, C++ guards.
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "run/core/init.h"
+#include "run/intercept/callers.h"
+#include "run/intercept/intercept.h"
+#include "run/intercept/libraries.h"
+#include "run/intercept/sandbox.h"
+#include "run/intercept/signals/signals.h"
+#include "run/sync/sync.h"
+#include "run/sync/thread.h"
+
+// ---- creation ------------------------------------------------------------------------------------------
+
+struct start {
+    void *(*function)(void *);
+    void *argument;
+    struct rb_self *self;
+    sigset_t mask; // to begin with
+    bool masked;   // and not one of the attribute's
+    bool trap_hidden;
+};
+
+// In a section of its own: stacks end before it (unwind.c).
+__attribute__((section(RB_THREAD_BASE))) static void *run_thread(void *given)
+{
+    // First of all: what follows may be compiled to calls that come by an interceptor.
+    rb_self_tls = ((struct start *)given)->self;
+    rb_self_tls->busy = 1;
+    const struct start s = *(struct start *)given;
+
+    rb_arena_free(&rb_process.arena, given, sizeof(s));
+    rb_thread_begin(s.self);
+    rb_trap_hide(s.trap_hidden);
+    if (s.masked)
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s.mask, NULL, 8);
+    return s.function(s.argument);
+}
+
+// What can be known of the thread's stack before it runs; without asking libc, which would use the heap.
+static void read_attributes(struct rb_self *child, const pthread_attr_t *attr)
+{
+    pthread_attr_t standard;
+    int detached = 0;
+    void *low;
+
+    if (!attr) {
+        pthread_attr_init(&standard);
+        pthread_attr_getstacksize(&standard, &child->stack_bytes);
+        pthread_attr_destroy(&standard);
+        return;
+    }
+    if (!pthread_attr_getdetachstate(attr, &detached))
+        child->detached = detached == PTHREAD_CREATE_DETACHED;
+    if (!pthread_attr_getstack(attr, &low, &child->stack_bytes) && low) {
+        child->walk.stack_lo = (uintptr_t)low;
+        child->walk.stack_hi = (uintptr_t)low + child->stack_bytes;
+    }
+    pthread_attr_getstacksize(attr, &child->stack_bytes);
+}
+
+// What libc frees meanwhile is of stacks it keeps.
+static int really_create(struct rb_self *me, pthread_t *thread, const pthread_attr_t *attr,
+                         void *(*function)(void *), void *argument)
+{
+    if (me)
+        me->creating = true;
+    const int r = RB_REAL(pthread_create)(thread, attr, function, argument);
+    if (me)
+        me->creating = false;
+    return r;
+}
+
+// Creates a thread whose state is made here, so that it starts with what its creator knows.
+static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *), void *argument,
+                  uintptr_t pc)
+{
+    rb_watch_exit_to_wait();
+    struct rb_self *me = rb_enter(), *child = NULL;
+    struct start *s = NULL;
+
+    if (me) {
+        s = rb_arena_alloc(&rb_process.arena, sizeof(*s));
+        child = s ? rb_thread_new(me, rb_stack_here(&me->walk, pc, rb_process.stack_depth)) : NULL;
+        if (!child)
+            rb_lost_edge(me);
+        else
+            read_attributes(child, attr);
+        rb_leave(me);
+    }
+    if (!child) {
+        if (s)
+            rb_arena_free(&rb_process.arena, s, sizeof(*s));
+        return really_create(me, thread, attr, function, argument);
+    }
+    // Until it has its state, a handler on the new thread would get one of its own, without what its creator
+    // knows.
+    sigset_t all, of_attr;
+    *s = (struct start){.function = function,
+                        .argument = argument,
+                        .self = child,
+                        .masked = !attr || pthread_attr_getsigmask_np(attr, &of_attr),
+                        .trap_hidden = rb_trap_hidden()};
+    sigfillset(&all);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s->mask, 8);
+    const sigset_t mask = s->mask; // `s` is the thread's, once it runs
+    const int r = really_create(me, thread, attr, run_thread, s);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+    if ((me = rb_enter()) != NULL) {
+        if (r) {
+            rb_arena_free(&rb_process.arena, s, sizeof(*s));
+            rb_thread_discard(me, child);
+        } else {
+            rb_thread_created(me, child, *thread);
+        }
+        rb_leave(me);
+    }
+    return r;
+}
+
+RB_INTERCEPT(int, pthread_create,
+             (pthread_t * thread, const pthread_attr_t *attr, void *(*start)(void *), void *argument))
+{
+    return create(thread, attr, start, argument, RB_PC);
+}
+
+// libc's thrd_create makes its thread without coming by pthread_create; the result is the same thing.
+RB_INTERCEPT(int, thrd_create, (thrd_t * thread, thrd_start_t start, void *argument))
+{
+    const int r = create(thread, NULL, (void *(*)(void *))(void (*)(void))start, argument, RB_PC);
+    return r == 0 ? thrd_success : r == ENOMEM || r == EAGAIN ? thrd_nomem : thrd_error;
+}
+
+// ---- joining -------------------------------------------------------------------------------------------
+
+static struct rb_self *before_join(pthread_t handle)
+{
+    struct rb_self *me = rb_enter(), *t = NULL;
+
+    if (me) {
+        t = rb_thread_joining(handle);
+        rb_leave(me);
+    }
+    return t;
+}
+
+static void after_join(struct rb_self *t, pthread_t handle, bool done)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        if (done)
+            rb_thread_joined(me, t, handle);
+        else if (t)
+            rb_thread_not_joined(t);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+#define RB_JOIN_BY(name, params, args, success)  \
+    RB_INTERCEPT(int, name, params)              \
+    {                                            \
+        struct rb_self *joined = before_join(t); \
+        const int r = RB_REAL(name) args;        \
+        after_join(joined, t, r == success);     \
+        return r;                                \
+    }
+RB_JOIN_BY(pthread_join, (pthread_t t, void **result), (t, result), 0)
+RB_JOIN_BY(pthread_tryjoin_np, (pthread_t t, void **result), (t, result), 0)
+RB_JOIN_BY(pthread_timedjoin_np, (pthread_t t, void **result, const struct timespec *w), (t, result, w), 0)
+RB_JOIN_BY(pthread_clockjoin_np, (pthread_t t, void **result, clockid_t c, const struct timespec *w),
+           (t, result, c, w), 0)
+RB_JOIN_BY(thrd_join, (thrd_t t, int *result), (t, result), thrd_success)
+
+// ---- conditions ----------------------------------------------------------------------------------------
+// A wait unlocks the mutex and locks it again, also when the thread is cancelled in it. The condition itself
+// orders nothing: a wake-up may be spurious.
+
+struct wait {
+    void *mutex;
+    int result; // EOWNERDEAD: its last owner died with it; not known when the thread is cancelled
+};
+
+static void locked_again(void *given)
+{
+    const struct wait *w = given;
+
+    RB_BESIDE((void)0, rb_on_robust_lock(me, (uintptr_t)w->mutex, w->result));
+}
+
+static void unlocked_to_wait(void *mutex)
+{
+    struct rb_self *me = rb_enter();
+
+    if (me) {
+        rb_on_unlock(me, (uintptr_t)mutex);
+        rb_leave(me);
+    }
+}
+
+#define RB_WAIT_ON(name, params, args)          \
+    RB_INTERCEPT(int, name, params)             \
+    {                                           \
+        struct wait w = {m, 0};                 \
+        RB_TOUCH(RB_HOW_ATOMIC, c, 1);          \
+        unlocked_to_wait(m);                    \
+        pthread_cleanup_push(locked_again, &w); \
+        w.result = RB_REAL(name) args;          \
+        pthread_cleanup_pop(1);                 \
+        return w.result;                        \
+    }
+RB_WAIT_ON(pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m))
+RB_WAIT_ON(pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *t),
+           (c, m, t))
+RB_WAIT_ON(pthread_cond_clockwait,
+           (pthread_cond_t * c, pthread_mutex_t *m, clockid_t k, const struct timespec *t), (c, m, k, t))
+RB_WAIT_ON(cnd_wait, (cnd_t * c, mtx_t *m), (c, m))
+RB_WAIT_ON(cnd_timedwait, (cnd_t * c, mtx_t *m, const struct timespec *t), (c, m, t))
+
+// ---- once ----------------------------------------------------------------------------------------------
+// The function runs through ours, which releases when it is done; whoever returns has acquired. If it is left
+// by an exception, it runs again, after what it did before; as nobody can tell then, an edge is lost when it
+// begins again.
+
+struct once {
+    void (*function)(void);
+    void *control;
+    struct once *outer;
+};
+static RB_TLS struct once *running_once;
+
+static struct {
+    rb_spin lock;
+    bool more;       // there was no room for one
+    void *begun[64]; // and not done
+} onces;
+
+// Takes `old` from the list and puts `new` there, if it can. Was `old` there?
+static bool change_onces(void *old, void *new)
+{
+    bool was = false;
+
+    rb_spin_lock(&onces.lock);
+    for (unsigned i = 0; i < RB_LENGTH(onces.begun) && !was; i++)
+        if (onces.begun[i] == old) {
+            onces.begun[i] = new;
+            was = true;
+        }
+    rb_spin_unlock(&onces.lock);
+    return was;
+}
+
+// Inside the guard.
+static void once_begins(struct rb_self *me, void *control)
+{
+    if (change_onces(control, control) || onces.more)
+        rb_lost_edge(me);
+    else
+        onces.more = !change_onces(NULL, control);
+}
+
+static void before_others(void *control)
+{
+    RB_BESIDE((void)0, rb_on_release(me, (uintptr_t)control));
+}
+
+static void after_others(void *control)
+{
+    RB_BESIDE((void)0, rb_on_acquire(me, (uintptr_t)control));
+}
+
+static void run_once(void)
+{
+    struct once *o = running_once;
+
+    running_once = o->outer;
+    RB_BESIDE((void)0, once_begins(me, o->control));
+    o->function();
+    RB_BESIDE((void)0, change_onces(o->control, NULL); rb_on_release(me, (uintptr_t)o->control));
+}
+
+RB_INTERCEPT(int, pthread_once, (pthread_once_t * control, void (*function)(void)))
+{
+    struct once o = {function, control, running_once}, *outer = running_once;
+
+    running_once = &o;
+    const int r = RB_REAL(pthread_once)(control, run_once);
+    running_once = outer;
+    after_others(control);
+    return r;
+}
+
+RB_INTERCEPT(void, call_once, (once_flag * flag, void (*function)(void)))
+{
+    struct once o = {function, flag, running_once}, *outer = running_once;
+
+    running_once = &o;
+    RB_REAL(call_once)(flag, run_once);
+    running_once = outer;
+    after_others(flag);
+}
+
+// ---- C++ static initialisation -------------------------------------------------------------------------
+// Itanium C++ ABI 3.3.3: byte
+// 0 of the guard says "initialised"; byte 1 here "somebody is at it", with sleepers in byte 2. Done in full
+// here, because the real functions may be in a library that only a plugin has loaded.
+
+enum { GUARD_DONE = 1, GUARD_BUSY = 1 << 8, GUARD_SLEEPERS = 1 << 16 };
+
+RB_WEAK int __cxa_guard_acquire(uint32_t *guard);
+RB_WEAK int __cxa_guard_acquire(uint32_t *guard)
+{
+    uint32_t seen = __atomic_load_n(guard, __ATOMIC_ACQUIRE);
+
+    while (!(seen & GUARD_DONE)) {
+        if (!(seen & GUARD_BUSY)) {
+            if (__atomic_compare_exchange_n(guard, &seen, seen | GUARD_BUSY, false, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_ACQUIRE)) {
+                after_others(guard); // who tried, and threw
+                return 1;
+            }
+            continue;
+        }
+        if (!(seen & GUARD_SLEEPERS) &&
+            !__atomic_compare_exchange_n(guard, &seen, seen | GUARD_SLEEPERS, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE))
+            continue;
+        syscall(SYS_futex, guard, FUTEX_WAIT_PRIVATE, seen | GUARD_SLEEPERS, NULL, NULL, 0);
+        seen = __atomic_load_n(guard, __ATOMIC_ACQUIRE);
+    }
+    after_others(guard);
+    return 0;
+}
+
+static void guard_leave(uint32_t *guard, uint32_t value)
+{
+    before_others(guard);
+    const uint32_t before = __atomic_exchange_n(guard, value, __ATOMIC_ACQ_REL);
+
+    if (before & GUARD_SLEEPERS)
+        syscall(SYS_futex, guard, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+RB_WEAK void __cxa_guard_release(uint32_t *guard);
+RB_WEAK void __cxa_guard_release(uint32_t *guard)
+{
+    guard_leave(guard, GUARD_DONE);
+}
+
+RB_WEAK void __cxa_guard_abort(uint32_t *guard);
+RB_WEAK void __cxa_guard_abort(uint32_t *guard)
+{
+    guard_leave(guard, 0);
+}
+
+// ---- exit handlers: what happened before they were registered happens before they run ------------------
+
+static char exit_handlers; // its address stands for all of them
+
+struct handler {
+    void (*function)(void *);
+    void (*with_status)(int, void *);
+    void *argument;
+};
+
+static struct handler *new_handler(void)
+{
+    struct rb_self *me = rb_enter();
+    struct handler *h = NULL;
+
+    if (!me)
+        return NULL;
+    h = rb_arena_alloc(&rb_host.kept, sizeof(*h));
+    rb_on_release(me, (uintptr_t)&exit_handlers);
+    rb_leave(me);
+    return h;
+}
+
+// Acquires what came before a handler was registered, and the libraries that others have used and closed.
+static void before_handler(void)
+{
+    RB_BESIDE((void)0, rb_on_acquire(me, (uintptr_t)&exit_handlers); rb_libraries_acquire(me));
+}
+
+static void run_handler(void *given)
+{
+    const struct handler h = *(struct handler *)given;
+
+    before_handler();
+    h.function(h.argument);
+}
+
+static void run_with_status(int status, void *given)
+{
+    const struct handler h = *(struct handler *)given;
+
+    before_handler();
+    h.with_status(status, h.argument);
+}
+
+RB_INTERCEPT(int, __cxa_atexit, (void (*function)(void *), void *argument, void *dso))
+{
+    struct handler *h = new_handler();
+
+    if (!h)
+        return RB_REAL(__cxa_atexit)(function, argument, dso);
+    *h = (struct handler){function, NULL, argument};
+    return RB_REAL(__cxa_atexit)(run_handler, h, dso);
+}
+
+RB_INTERCEPT(int, on_exit, (void (*function)(int, void *), void *argument))
+{
+    struct handler *h = new_handler();
+
+    if (!h)
+        return RB_REAL(on_exit)(function, argument);
+    *h = (struct handler){NULL, function, argument};
+    return RB_REAL(on_exit)(run_with_status, h);
+}
+
+// libc hands those of at_quick_exit no argument to know them by.
+RB_INTERCEPT(int, __cxa_at_quick_exit, (void (*function)(void *), void *dso))
+{
+    before_others(&exit_handlers);
+    return RB_REAL(__cxa_at_quick_exit)(function, dso);
+}
+
+RB_INTERCEPT(void, quick_exit, (int status))
+{
+    after_others(&exit_handlers);
+    RB_REAL(quick_exit)(status);
+    __builtin_unreachable();
+}
+
+#if !defined(RB_STATIC)
+// What atexit was given: without an argument, and perhaps by a library that has gone since.
+static void run_plain(void *given)
+{
+    const struct handler h = *(struct handler *)given;
+    struct dl_find_object file;
+
+    before_handler();
+    if (!_dl_find_object((void *)(uintptr_t)h.argument, &file))
+        ((void (*)(void))(uintptr_t)h.argument)();
+}
+
+// libc's is a part of the file that calls it. libtsan has one, so programs linked with that have none of
+// their own.
+RB_WEAK int atexit(void (*function)(void));
+RB_WEAK int atexit(void (*function)(void))
+{
+    struct handler *h = new_handler();
+
+    if (!h)
+        return RB_REAL(__cxa_atexit)((void (*)(void *))(void (*)(void))function, NULL, NULL);
+    *h = (struct handler){NULL, NULL, (void *)(uintptr_t)function};
+    return RB_REAL(__cxa_atexit)(run_plain, h, NULL);
+}
+#endif
+
+// ---- names ---------------------------------------------------------------------------------------------
+
+RB_INTERCEPT(int, prctl, (int what, ...))
+{
+    unsigned long word[4];
+    va_list list;
+    struct rb_self *me;
+
+    va_start(list, what);
+    for (int i = 0; i < 4; i++)
+        word[i] = va_arg(list, unsigned long);
+    va_end(list);
+    rb_sandbox_call(SYS_prctl, what, (long)word[0], (long)word[1]);
+    const int r = RB_REAL(prctl)(what, word[0], word[1], word[2], word[3]);
+    const int saved = errno;
+    if (r == 0 && what == PR_SET_NAME && (me = rb_enter()) != NULL) {
+        rb_thread_name(me->id, (const char *)word[0]);
+        rb_leave(me);
+    }
+    errno = saved;
+    return r;
+}

@@ -1,0 +1,174 @@
+#include "run/intercept/libraries.h"
+
+#include <errno.h>
+#include <link.h>
+
+#include "run/core/arch.h"
+#include "run/intercept/intercept.h"
+#include "run/sync/sync.h"
+
+static char loader;     // its address stands for the loader's lock
+static char ended;      // and this one's for the threads that have ended
+static bool used;       // dlopen or dlclose was called
+static uint32_t inside; // threads
+static RB_TLS uint32_t depth;
+static RB_TLS bool is_another;
+static RB_TLS struct rb_self *ignoring; // NULL: records what runs inside
+
+static void pass_loader(bool closing)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_resting() ? NULL : rb_enter();
+
+    if (me) {
+        if (is_another)
+            rb_lost_edge(me);
+        rb_on_release(me, (uintptr_t)&loader);
+        rb_on_acquire(me, (uintptr_t)&loader);
+        if (closing)
+            rb_on_acquire(me, (uintptr_t)&ended);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+static void begin_ignoring(void)
+{
+    ignoring = rb_self_get();
+    if (ignoring) {
+        ignoring->ignore_reads++;
+        ignoring->ignore_writes++;
+    }
+}
+
+static void end_ignoring(void)
+{
+    if (ignoring && ignoring == rb_self_tls) {
+        ignoring->ignore_reads--;
+        ignoring->ignore_writes--;
+    }
+    ignoring = NULL;
+}
+
+void rb_libraries_begin(bool closing)
+{
+    if (depth++)
+        return;
+    __atomic_store_n(&used, true, __ATOMIC_RELAXED);
+    is_another = __atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST) != 0;
+    if (is_another)
+        begin_ignoring();
+    pass_loader(closing);
+}
+
+void rb_libraries_end(void)
+{
+    if (--depth)
+        return;
+    pass_loader(false);
+    end_ignoring();
+    __atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
+}
+
+void rb_libraries_acquire(struct rb_self *me)
+{
+    if (__atomic_load_n(&used, __ATOMIC_RELAXED))
+        rb_on_acquire(me, (uintptr_t)&loader);
+}
+
+void rb_libraries_thread_ends(struct rb_self *me)
+{
+    if (__atomic_load_n(&used, __ATOMIC_RELAXED))
+        rb_on_release(me, (uintptr_t)&ended);
+}
+
+void rb_libraries_after_fork(void)
+{
+    __atomic_store_n(&inside, depth ? 1 : 0, __ATOMIC_RELAXED);
+    is_another = false;
+    ignoring = NULL;
+}
+
+#if !defined(RB_STATIC)
+// ---- the list of libraries -----------------------------------------------------------------------------
+// libc holds a lock for as long as it calls the function: what that works on needs none.
+
+static char iteration; // its address stands for the lock
+
+struct visit {
+    int (*function)(struct dl_phdr_info *, size_t, void *);
+    void *data;
+};
+
+static int visit_library(struct dl_phdr_info *info, size_t size, void *given)
+{
+    const struct visit *v = given;
+
+    RB_BESIDE((void)0, rb_on_acquire(me, (uintptr_t)&iteration));
+    const int r = v->function(info, size, v->data);
+    RB_BESIDE((void)0, rb_on_release(me, (uintptr_t)&iteration));
+    return r;
+}
+
+RB_INTERCEPT(int, dl_iterate_phdr, (int (*function)(struct dl_phdr_info *, size_t, void *), void *data))
+{
+    struct visit v = {function, data};
+
+    return RB_REAL(dl_iterate_phdr)(visit_library, &v);
+}
+
+// ---- dlopen --------------------------------------------------------------------------------------------
+// libc looks at its caller: where a name is searched for, and what $ORIGIN is. So it is called as if from
+// there.
+
+struct search {
+    uintptr_t pc, found;
+};
+
+// Finds the first `ret` behind the address, in the code around it.
+static int find_return(struct dl_phdr_info *info, size_t size, void *given)
+{
+    struct search *s = given;
+
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        const uintptr_t start = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type != PT_LOAD || s->pc - start >= p->p_memsz)
+            continue;
+        const uintptr_t end = start + p->p_filesz;
+        for (uintptr_t at = s->pc; p->p_flags & PF_R && p->p_flags & PF_X && at < end && !s->found; at++)
+            if (*(const unsigned char *)at == RB_ARCH_RETURN)
+                s->found = at;
+        return 1;
+    }
+    return 0;
+}
+
+static bool is_in_our_file(uintptr_t pc)
+{
+    struct dl_find_object ours, of_pc;
+
+    return !_dl_find_object(&loader, &ours) && !_dl_find_object((void *)pc, &of_pc) &&
+           ours.dlfo_map_start == of_pc.dlfo_map_start;
+}
+
+static void *open_as(uintptr_t pc, const char *path, int mode)
+{
+    struct search s = {pc, 0};
+
+    if (!is_in_our_file(pc) && !rb_arch_checks_returns())
+        dl_iterate_phdr(find_return, &s);
+    if (s.found)
+        return rb_arch_call_from((uintptr_t)RB_REAL(dlopen), path, mode, s.found);
+    return RB_REAL(dlopen)(path, mode);
+}
+
+RB_INTERCEPT(void *, dlopen, (const char *path, int mode))
+{
+    rb_libraries_begin(false);
+    void *library = open_as(RB_PC, path, mode);
+    rb_libraries_end();
+    return library;
+}
+#endif

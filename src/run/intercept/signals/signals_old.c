@@ -1,0 +1,85 @@
+// The other ways to ask for a handler, in terms of sigaction. What signal() means depends on what its caller
+// was compiled for: with -std=c11 and its like it is __sysv_signal.
+#include "run/intercept/intercept.h"
+#include "run/intercept/signals/signals.h"
+
+static uint64_t interrupts; // a bit for each signal: siginterrupt has said that it does
+
+static sighandler_t ask(int number, sighandler_t handler, int flags, bool blocks)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
+
+    if (handler == SIG_ERR || !rb_signal_bit(number)) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    sigemptyset(&action.sa_mask);
+    if (blocks)
+        sigaddset(&action.sa_mask, number);
+    return rb_signal_action(number, &action, &old) ? SIG_ERR : old.sa_handler;
+}
+
+static sighandler_t ask_as_bsd(int number, sighandler_t handler)
+{
+    const bool ends_calls = __atomic_load_n(&interrupts, __ATOMIC_RELAXED) & rb_signal_bit(number);
+
+    return ask(number, handler, ends_calls ? 0 : SA_RESTART, true);
+}
+
+static sighandler_t ask_as_system_v(int number, sighandler_t handler)
+{
+    return ask(number, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, false);
+}
+
+#define RB_ASKS(name, like)                                              \
+    RB_INTERCEPT(sighandler_t, name, (int number, sighandler_t handler)) \
+    {                                                                    \
+        return ask_as_##like(number, handler);                           \
+    }
+RB_ASKS(signal, bsd)
+RB_ASKS(bsd_signal, bsd)
+RB_ASKS(ssignal, bsd)
+RB_ASKS(sysv_signal, system_v)
+RB_ASKS(__sysv_signal, system_v)
+
+RB_INTERCEPT(int, sigignore, (int number))
+{
+    return ask(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
+}
+
+RB_INTERCEPT(sighandler_t, sigset, (int number, sighandler_t handler))
+{
+    struct sigaction now;
+    sigset_t set, before;
+
+    sigemptyset(&set);
+    if (handler == SIG_ERR || sigaddset(&set, number)) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    if (handler == SIG_HOLD) {
+        if (rb_signal_mask(SIG_BLOCK, &set, &before) || rb_signal_action(number, NULL, &now))
+            return SIG_ERR;
+    } else {
+        now.sa_handler = ask(number, handler, 0, false);
+        if (now.sa_handler == SIG_ERR || rb_signal_mask(SIG_UNBLOCK, &set, &before))
+            return SIG_ERR;
+    }
+    return sigismember(&before, number) ? SIG_HOLD : now.sa_handler;
+}
+
+RB_INTERCEPT(int, siginterrupt, (int number, int ends_calls))
+{
+    struct sigaction action;
+
+    if (rb_signal_action(number, NULL, &action))
+        return -1;
+    if (ends_calls) {
+        __atomic_fetch_or(&interrupts, rb_signal_bit(number), __ATOMIC_RELAXED);
+        action.sa_flags &= ~SA_RESTART;
+    } else {
+        __atomic_fetch_and(&interrupts, ~rb_signal_bit(number), __ATOMIC_RELAXED);
+        action.sa_flags |= SA_RESTART;
+    }
+    return rb_signal_action(number, &action, NULL);
+}

@@ -1,0 +1,196 @@
+// What was seen, sampled and spent: at the end of the program, as text for people or as one JSON object.
+//
+// Each process speaks for itself, from its fork on. A child says which one it is, and is silent if it did
+// nothing that could be counted: most fork to become another program, and some fail to.
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inproc/text_buffer.h"
+#include "inproc/tool.h"
+#include "run/access/history.h"
+#include "run/core/footprint.h"
+#include "run/core/init.h"
+#include "run/sampler/sampling.h"
+#include "run/sites/sites.h"
+#include "run/sync/objects.h"
+#include "run/sync/thread.h"
+#include "run/watchpoint/watchpoints.h"
+
+struct line {
+    const char *key, *text;
+    uint64_t value;
+};
+
+#define MOST_LINES 64
+
+struct lines {
+    struct line line[MOST_LINES];
+    unsigned count;
+};
+
+static void add(struct lines *l, const char *key, const char *text, uint64_t value)
+{
+    if (l->count < MOST_LINES)
+        l->line[l->count++] = (struct line){key, text, value};
+}
+
+// False: nothing worth saying.
+static bool collect(struct lines *l)
+{
+    struct rb_site_counts sites;
+    struct rb_totals t;
+
+    rb_threads_totals(&t);
+    if (rb_process.child && !t.rt.accesses && !rb_process.races)
+        return false;
+#define RB_COUNTER(name, text) add(l, #name, text, t.rt.name);
+#include "run/core/counters.def"
+#undef RB_COUNTER
+#define RB_COUNTER(name, text) add(l, #name, text, t.engine.name);
+#include "engine/counters.def"
+#undef RB_COUNTER
+    add(l, "threads", "threads", t.threads);
+    add(l, "most_threads", "threads at once", t.most_threads);
+    add(l, "objects", "synchronisation objects at the end", rb_objects_count());
+    add(l, "lost_edges", "orderings that could not be kept (history forgotten each time)",
+        rb_process.lost_edges);
+    rb_sites_counts(&sites);
+    add(l, "sites", "call sites that can sleep", sites.sites);
+    add(l, "sites_awake", "of them awake at the end", sites.awake);
+    add(l, "sites_refused", "call sites that cannot", sites.refused);
+    add(l, "gates", "functions with two bodies that were entered", sites.gates);
+    add(l, "gates_open", "of them where hooks are called at the end", sites.open);
+    add(l, "flips", "times a site was put to sleep or woken", sites.flips);
+    if (rb_process.by_cost) {
+        struct rb_adaptive_summary a;
+        rb_adaptive_summary(&a);
+        add(l, "budget_ppm", "millionths that sampling may cost (budget=)", (uint64_t)rb_options.budget);
+        add(l, "cost_ppm", "millionths that it cost, as measured, of what the program itself used",
+            a.cost_ppm);
+        add(l, "episodes", "times that synchronisation began to be followed", a.episodes);
+        add(l, "sync_ppm", "millionths that following it cost, of what the program itself used", a.sync_ppm);
+        add(l, "watch_ppm", "millionths that watchpoints cost, of what the program itself used", a.watch_ppm);
+        add(l, "whole_windows", "windows in which every site was awake", a.windows);
+        add(l, "whole_sampled", "accesses sampled in them", a.in_windows);
+        add(l, "accesses_estimated", "accesses of the program, estimated (0: not known)", a.accesses);
+        add(l, "whole_ppb", "billionths of those that windows looked at", a.window_ppb);
+        add(l, "seen_at_95",
+            "times that a race must have its accesses in one window's reach to be seen with probability 95 %"
+            " (0: not known)",
+            a.window_ppb ? 2995732274 / a.window_ppb + 1 : 0); // -ln 0.05 over the share
+    }
+    add(l, "stacks_dropped", "stacks that had no room", rb_stack_dropped());
+    add(l, "reported", "races reported", rb_process.races);
+    add(l, "suppressed", "races suppressed", rb_process.suppressed);
+    if (!rb_host.sandboxed) { // else the kernel may not be asked
+        const struct rb_footprint footprint = rb_footprint();
+        add(l, "memory_used", "bytes of memory that the runtime has taken",
+            footprint.resident + rb_stack_bytes());
+        add(l, "memory_mapped", "bytes of address space that it has",
+            footprint.mapped + rb_options.memory / 8);
+    }
+    add(l, "memory_limit", "bytes it was allowed (memory=), without the amount a thread", rb_options.memory);
+    return true;
+}
+
+static void as_text(struct rb_text *t, const struct lines *l)
+{
+    rb_put(t, "Railbird: engine ");
+    rb_put(t, rb_process.ops->name);
+    rb_put(t, ", sampler ");
+    rb_put(t, rb_options.sampler);
+    if (rb_process.child) {
+        rb_put(t, ", child process ");
+        rb_put_number(t, rb_process.pid);
+    }
+    rb_put(t, "\n");
+    for (unsigned i = 0; i < l->count; i++) {
+        rb_put(t, "  ");
+        rb_put_number(t, l->line[i].value);
+        rb_put_char(t, ' ');
+        rb_put(t, l->line[i].text);
+        rb_put_char(t, '\n');
+    }
+    if (rb_watchpoints_missing()) {
+        rb_put(t, "  watchpoints: not available: ");
+        rb_put(t, rb_watchpoints_missing());
+        rb_put_char(t, '\n');
+    }
+}
+
+static void as_json(struct rb_text *t, const struct lines *l)
+{
+    rb_put(t, "{\"pid\":");
+    rb_put_number(t, rb_process.pid);
+    rb_put(t, ",\"engine\":");
+    rb_put_string(t, rb_process.ops->name);
+    rb_put(t, ",\"sampler\":");
+    rb_put_string(t, rb_options.sampler);
+    for (unsigned i = 0; i < l->count; i++) {
+        rb_put_char(t, ',');
+        rb_put_string(t, l->line[i].key);
+        rb_put_char(t, ':');
+        rb_put_number(t, l->line[i].value);
+    }
+    if (rb_watchpoints_missing()) {
+        rb_put(t, ",\"watchpoints_missing\":");
+        rb_put_string(t, rb_watchpoints_missing());
+    }
+    rb_put(t, "}\n");
+}
+
+void rb_stats_say_dropped(void)
+{
+    struct rb_totals totals;
+    char line[256];
+    struct rb_text t;
+
+    if (!rb_history_has_dropped())
+        return;
+    rb_threads_totals(&totals);
+    if (!totals.rt.dropped)
+        return;
+    rb_text_init(&t, line, sizeof(line));
+    rb_put(&t, "Railbird: ");
+    rb_put_number(&t, totals.rt.dropped);
+    rb_put(&t, " entries, for ");
+    rb_put_number(&t, totals.rt.sampled);
+    rb_put(&t, " sampled accesses, were dropped from the history for want of memory (memory=");
+    if (rb_options.memory >> 20 << 20 == rb_options.memory) {
+        rb_put_number(&t, rb_options.memory >> 20);
+        rb_put_char(&t, 'M');
+    } else {
+        rb_put_number(&t, rb_options.memory);
+    }
+    rb_put(&t, "): races may be missed\n");
+    rb_say(t.start, (size_t)(t.at - t.start));
+}
+
+void rb_stats_print(void)
+{
+    static char buffer[16384];
+    static struct lines lines;
+    struct rb_text t;
+
+    if (!rb_options.stats && !rb_options.stats_json[0])
+        return;
+    lines.count = 0;
+    if (!collect(&lines))
+        return;
+    rb_text_init(&t, buffer, sizeof(buffer));
+    if (rb_options.stats_json[0] && !rb_host.sandboxed) {
+        as_json(&t, &lines);
+        const int fd = (int)syscall(SYS_openat, AT_FDCWD, rb_options.stats_json,
+                                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        if (fd >= 0) {
+            syscall(SYS_write, fd, t.start, (size_t)(t.at - t.start));
+            syscall(SYS_close, fd);
+        }
+    }
+    if (rb_options.stats) {
+        rb_text_init(&t, buffer, sizeof(buffer));
+        as_text(&t, &lines);
+        rb_say(t.start, (size_t)(t.at - t.start));
+    }
+}

@@ -1,0 +1,72 @@
+// `record=FILE`: every synchronisation, the accesses the sampler takes, allocation and function events go
+// into a raw recording (trace/raw/raw.h), which `railbird record` merges into a trace. Does nothing, in one test,
+// when nothing is recorded. All of it is called inside the guard; events of an object while its lock is held,
+// which is what makes their numbers mean something (docs/recording.md).
+#ifndef RB_RUN_RECORD_RECORD_H
+#define RB_RUN_RECORD_RECORD_H
+
+#include "run/core/rt.h"
+#include "trace/raw/raw.h"
+
+// Set at start; cleared for good by fork's child, and when the recording cannot go on (disk full). Relaxed
+// reads suffice: who takes an object's lock from a thread that saw it cleared sees it cleared too
+// (coherence), so the events that were recorded contain everything that happened before any of them.
+extern RB_HIDDEN bool rb_recording;
+
+struct rb_touch;
+RB_HIDDEN int rb_record_start(const char *path);
+RB_HIDDEN void rb_record_finish(void);
+RB_HIDDEN void rb_record_stop_after_fork(void);
+RB_HIDDEN void rb_record_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc);
+// The accesses that one call of a hook announced last, two at most (a copy reads and writes).
+struct rb_undone {
+    unsigned count;
+    struct {
+        uint64_t word0, place, bytes; // bytes: of an EXTENT behind; 0: there is none
+    } access[2];
+};
+// Takes the thread's last accesses out of the recording from the one on that touches the address, if nothing else was
+// recorded since. A fault told of it.
+RB_HIDDEN void rb_record_undo(struct rb_self *me, uintptr_t address, struct rb_undone *undone);
+RB_HIDDEN void rb_record_redo(struct rb_self *me, const struct rb_undone *undone);
+RB_HIDDEN void rb_record_event(struct rb_self *me, enum rb_op op, uint64_t target, uintptr_t pc);
+RB_HIDDEN void rb_record_own(struct rb_self *me, enum rb_raw_op op, uint64_t address, size_t bytes);
+// RB_ENTER with a place inside the function, or RB_EXIT. Has a guard of its own.
+RB_HIDDEN void rb_record_function(enum rb_op op, uintptr_t pc);
+// The buffer of a state that is given up without having been a thread (fibers).
+RB_HIDDEN void rb_record_free(struct rb_self *t);
+
+RB_INLINE bool rb_records(void)
+{
+    return RB_UNLIKELY(__atomic_load_n(&rb_recording, __ATOMIC_RELAXED));
+}
+
+// FORK and JOIN: `target` is a thread's id; MARK: the thread ends.
+RB_INLINE void rb_record_sync(struct rb_self *me, enum rb_op op, uint64_t target)
+{
+    if (rb_records())
+        rb_record_event(me, op, target, 0);
+}
+
+// The object is no more, or what it held is no more.
+RB_INLINE void rb_record_gone(struct rb_self *me, uintptr_t object)
+{
+    if (rb_records())
+        rb_record_own(me, RB_RAW_GONE, object, 0);
+}
+
+// [from, from + bytes) starts anew.
+RB_INLINE void rb_record_forget(struct rb_self *me, uintptr_t from, size_t bytes)
+{
+    if (rb_records())
+        rb_record_own(me, RB_RAW_FORGET, from, bytes);
+}
+
+// Before a block is given back: whoever gets it next has a larger number.
+RB_INLINE void rb_record_freed(struct rb_self *me, uintptr_t block)
+{
+    if (rb_records())
+        rb_record_own(me, RB_RAW_FREED, block, 0);
+}
+
+#endif

@@ -1,0 +1,246 @@
+// The ticker of the adaptive sampler: what the program used is what may be spent on it, and on what.
+#include "inproc/clocks.h"
+#include "run/access/access.h"
+#include "run/access/address_filter.h"
+#include "run/core/ticker.h"
+#include "run/core/upcalls.h"
+#include "run/sampler/adaptive/adaptive.h"
+#include "run/sampler/adaptive/budget.h"
+#include "run/sampler/adaptive/bursts.h"
+
+#define MOST_BURST   4096u     // calls
+#define ALL_TURNS    8u        // every so many turns what sleeps is woken, else what is behind gates alone
+#define TURN         10000000u // nanoseconds
+#define SHORT_TURN   1000000u
+#define IDLE_TURN    100000000u
+#define DEAR_NS      1e5 // of synchronisation in a turn, before that is worth short ones
+#define WINDOW_AGE   20000000u
+#define WAKES        256u // sites that are woken at once
+#define DEBT_SHARE   2    // of what comes in, one part in so many pays back what was given to begin with
+#define WAKE_SHARE   32   // and is waited for, at most, before some are woken: else the hot ones take all
+#define WINDOW_SHARE 4    // of what is earned, one part in so many is for windows
+#define WARM_NS      5e7 // of the program itself, before the first window: until then bursts see everything new
+
+void rb_adaptive_wake(bool (*give)(struct rb_site *s))
+{
+    const uint64_t start = rb_arch_ticks();
+
+    rb_sites_flip_all(give, RB_SITE_AWAKE);
+    if (give)
+        rb_burst_give_again();
+    rb_book.woken_ticks = rb_arch_ticks();
+    if (give != rb_burst_give_gate)
+        rb_book.flip_ticks = rb_book.woken_ticks - start;
+}
+
+// `income` is the budget's share of what the program used, `cost` what the ticker did.
+static void pay_in(int64_t income, int64_t cost)
+{
+    const uint64_t synced = __atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED);
+    const int64_t back = rb_book.debt < income / DEBT_SHARE ? rb_book.debt : income / DEBT_SHARE;
+
+    rb_book.synced = (int64_t)(synced - rb_book.seen_synced);
+    rb_book.seen_synced = synced;
+    __atomic_fetch_add(&rb_book.episode_earned, income, __ATOMIC_RELAXED);
+    rb_book.debt -= back;
+    rb_book.earned = income - back - cost;
+    const int64_t saved = rb_resting() ? 0 : rb_book.earned / WINDOW_SHARE; // there are none while all rests
+    if (__atomic_add_fetch(&rb_now.saved, saved, __ATOMIC_RELAXED) > rb_book.most)
+        __atomic_store_n(&rb_now.saved, rb_book.most, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(&rb_now.allowance, rb_book.earned - saved, __ATOMIC_RELAXED) > rb_book.most)
+        __atomic_store_n(&rb_now.allowance, rb_book.most, __ATOMIC_RELAXED);
+    rb_watchpoints_turn(income, rb_adaptive_is_open() && rb_now.taking);
+}
+
+// What the program used since the last turn, and the allowance that comes of it. False: it did next to
+// nothing.
+static bool earn(void)
+{
+    const uint64_t cpu = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID), ticker = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    const uint64_t turns_ns =
+        ticker < rb_book.turn_ns ? ticker : ticker - rb_book.turn_ns; // a new ticker begins at 0
+    const uint64_t spent = __atomic_load_n(&rb_now.spent, __ATOMIC_RELAXED);
+    const uint64_t real_ns = rb_clock_ns(CLOCK_MONOTONIC);
+    const double real = (double)(real_ns - rb_book.started_ns);
+    const double share = rb_budget_aim();
+
+    if (real > 0)
+        rb_book.ticks_a_ns = (double)(rb_arch_ticks() - rb_book.started_ticks) / real;
+    if (rb_book.woke)
+        rb_book.wake_cost = (int64_t)(spent - rb_book.seen_spent);
+    if (rb_book.woke_all)
+        rb_book.all_cost = rb_book.wake_cost;
+    rb_book.woke = rb_book.woke_all = false;
+    const double ours_ns = (double)(spent - rb_book.seen_spent) / rb_book.ticks_a_ns + (double)turns_ns;
+    double own_ns = (double)(cpu - rb_book.cpu_ns) - ours_ns;
+    if (own_ns < 0)
+        own_ns = 0;
+    const double waiting = rb_waiting_turn(&rb_book.wait, own_ns, rb_book.own_ns, rb_book.episodes);
+    const uint64_t waited = (uint64_t)(waiting * rb_book.ticks_a_ns);
+    __atomic_fetch_add(&rb_now.spent, waited, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&rb_now.synced, waited, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&rb_now.allowance, (int64_t)waited, __ATOMIC_RELAXED);
+    own_ns = own_ns > waiting ? own_ns - waiting : 0;
+    rb_book.own_ns += own_ns;
+    rb_now.warm = rb_book.own_ns > WARM_NS;
+    rb_book.cpu_ns = cpu;
+    rb_book.seen_spent = spent + waited;
+    const int64_t cost = (int64_t)((double)turns_ns * rb_book.ticks_a_ns);
+    rb_book.turn_ns = ticker;
+    rb_book.ticker_ns += turns_ns;
+    rb_book.most = (int64_t)(rb_budget_most_ns() * rb_book.ticks_a_ns);
+    pay_in((int64_t)(own_ns * share * rb_book.ticks_a_ns), cost);
+    const double passed = (double)(real_ns - rb_book.turned_ns);
+    rb_book.pace = passed > 0 ? (double)rb_book.earned * TURN / passed : 0;
+    rb_book.turned_ns = real_ns;
+    return own_ns > passed / 100;
+}
+
+// Bursts are as long as the budget allows: they grow while some of it is left over, and shrink when it was
+// too little.
+static void size_bursts(void)
+{
+    const int64_t allowance = __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED);
+    uint32_t burst = rb_burst;
+
+    if (allowance < rb_book.earned && burst > RB_BURST_LEAST)
+        burst -= burst / 4;
+    else if (allowance > 2 * rb_book.earned && burst < MOST_BURST)
+        burst += burst / 4 + 1;
+    rb_burst = burst;
+}
+
+// All that sleep, if that is cheap, or some that are drawn at random, with the gates in front of them.
+static void wake_some(void)
+{
+    struct rb_site *list[2 * WAKES];
+    const uint32_t sites = rb_sites_count();
+    uint32_t count = 0;
+
+    const bool all = !rb_now.gated || ++rb_book.wakes % ALL_TURNS == 0 ||
+                     __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) > 4 * rb_book.all_cost;
+
+    size_bursts();
+    if (sites <= WAKES || 8 * (int64_t)rb_book.flip_ticks < rb_book.earned) {
+        rb_adaptive_wake(all ? rb_burst_give : rb_burst_give_gate);
+        rb_book.woke_all = all;
+        rb_book.woke = true;
+        return;
+    }
+    for (uint32_t i = 0; i < WAKES; i++) {
+        struct rb_site *s = rb_site_number((uint32_t)rb_rng_below(&rb_book.rng, sites));
+        struct rb_site *gate = rb_site_known(s->gate);
+        if (all && s->state == RB_SITE_ASLEEP && rb_burst_give(s))
+            list[count++] = s;
+        else if (rb_burst_is_over(s))
+            rb_burst_give(s);
+        if (gate && rb_burst_give(gate))
+            list[count++] = gate;
+    }
+    if (count)
+        rb_sites_flip(list, count, RB_SITE_AWAKE);
+}
+
+// When there is nothing to do until so much has been earned, the ticker sleeps half of the time that this
+// takes at the pace of the last turn: each of its turns interrupts the program, whose threads may hold locks.
+static uint64_t until_earned(int64_t ticks)
+{
+    const int64_t missing = ticks - __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED);
+    const double turns = rb_book.pace > 0 ? (double)missing / rb_book.pace / 2 : 0;
+    const double ns = turns > 1 ? turns * TURN : TURN;
+
+    return ns < IDLE_TURN ? (uint64_t)ns : IDLE_TURN;
+}
+
+// What has not had its first looks stays awake while all rests.
+static bool is_known(struct rb_site *s)
+{
+    return s->taken >= RB_ALWAYS;
+}
+
+// Ends an episode, or begins one. True: all rests.
+static bool rest_or_not(void)
+{
+    bool rests, changes;
+
+    rb_spin_lock(&rb_book.changing);
+    rests = rb_resting();
+    const bool rested =
+        rb_book.asks || __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) > rb_episode_price();
+    changes = rests ? rested && !rb_book.wait.unknown : rb_episode_is_exhausted() || rb_book.wait.unknown;
+    const bool asked = rb_book.asks;
+    if (changes)
+        rb_book.asks = !rests && !rb_episode_is_exhausted();
+    if (changes && rests && asked)
+        rb_episode_resume();
+    else if (changes && rests)
+        rb_episode_begin();
+    else if (changes)
+        rb_episode_end();
+    if (changes || rested)
+        __atomic_store_n(&rb_now.brief, 0, __ATOMIC_RELAXED); // enough for one of the usual kind was earned
+    if (changes)
+        rb_waiting_change(&rb_book.wait, rb_book.episodes, rests);
+    rb_spin_unlock(&rb_book.changing);
+    if (changes && rests)
+        rb_adaptive_wake(rb_burst_give);
+    else if (changes)
+        rb_sites_flip_all(is_known, RB_SITE_ASLEEP);
+    return rests != changes;
+}
+
+void rb_adaptive_pause(void)
+{
+    rb_spin_lock(&rb_book.changing);
+    __atomic_store_n(&rb_now.mode, QUIET, __ATOMIC_RELEASE);
+    rb_thin_end();
+    __atomic_store_n(&rb_now.allowance, INT64_MIN / 2, __ATOMIC_RELAXED); // below what may be owed for new code
+    __atomic_store_n(&rb_now.saved, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&rb_now.grace, 0, __ATOMIC_RELAXED);
+    if (!rb_resting())
+        rb_episode_end();
+    rb_spin_unlock(&rb_book.changing);
+    rb_sites_flip_all(NULL, RB_SITE_ASLEEP);
+}
+
+uint64_t rb_adaptive_turn(void)
+{
+    const uint32_t mode = __atomic_load_n(&rb_now.mode, __ATOMIC_ACQUIRE);
+    const bool busy = earn();
+
+    if (mode == COUNTING || mode == OPEN) {
+        if (rb_clock_ns(CLOCK_MONOTONIC) - rb_book.opened_ns < WINDOW_AGE)
+            return SHORT_TURN;
+        rb_window_end(mode);
+        return SHORT_TURN;
+    }
+    if (mode == CLOSING)
+        rb_window_close();
+    if (rb_sampling_has_others())
+        rb_book.lonely_turns = 0;
+    else if (++rb_book.lonely_turns > 2)
+        return RB_TICKER_END;
+    if (!busy)
+        return ++rb_book.idle_turns > 10 ? IDLE_TURN : TURN;
+    rb_book.idle_turns = 0;
+    if (rest_or_not())
+        return rb_book.wait.unknown ? TURN : until_earned(rb_episode_price());
+    const int64_t window = (int64_t)(1e6 * rb_book.ticks_a_ns) + 4 * (int64_t)rb_book.flip_ticks;
+    if (rb_now.warm && __atomic_load_n(&rb_now.saved, __ATOMIC_RELAXED) > 2 * window) {
+        if (rb_window_is_ahead())
+            rb_window_open();
+        return SHORT_TURN;
+    }
+    const bool dear =
+        rb_book.synced > (int64_t)(DEAR_NS * rb_book.ticks_a_ns) && rb_book.synced > rb_book.earned;
+    const int64_t most = rb_book.most / WAKE_SHARE,
+                  needed = rb_book.wake_cost < most ? rb_book.wake_cost : most;
+    if (__atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) >= needed) {
+        wake_some();
+    } else {
+        size_bursts();
+        if (!dear)
+            return until_earned(needed);
+    }
+    return dear ? SHORT_TURN : TURN; // soon exhausted
+}

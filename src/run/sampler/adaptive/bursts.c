@@ -1,0 +1,102 @@
+#include "run/sampler/adaptive/bursts.h"
+
+#include "run/core/arch.h"
+
+#define GATE_LEAST  32u  // times through a gate, at least; else as often as sites behind it are called
+#define OTHERS      8u   // bursts prolonged because another thread came by
+#define STAMP_SHIFT 14   // of the time at which a burst began
+#define SLOW_NS     1e6  // a burst that took longer is followed by another one
+#define SLOW_GATE   2    // times as long, of a gate
+#define GATE_OVER   32u  // calls in vain, behind a gate, before that is closed
+#define OVER        512u // and of one site, before it is put to sleep
+
+uint32_t rb_burst;
+
+static uint16_t stamp(void)
+{
+    return (uint16_t)(rb_arch_ticks() >> STAMP_SHIFT);
+}
+
+static bool give(struct rb_site *s, uint32_t calls)
+{
+    if (rb_site_is_gate(s))
+        calls = calls > GATE_LEAST ? calls : GATE_LEAST;
+    s->left = (uint16_t)calls;
+    s->others = OTHERS;
+    s->given = stamp();
+    return true;
+}
+
+bool rb_burst_give_first(struct rb_site *s)
+{
+    return give(s, rb_burst > RB_BURST_FIRST ? rb_burst : RB_BURST_FIRST);
+}
+
+bool rb_burst_give(struct rb_site *s)
+{
+    return give(s, rb_burst);
+}
+
+bool rb_burst_give_gate(struct rb_site *s)
+{
+    return rb_site_is_gate(s) && give(s, rb_burst);
+}
+
+bool rb_burst_give_window(struct rb_site *s)
+{
+    return rb_site_is_gate(s) && give(s, UINT16_MAX);
+}
+
+void rb_burst_give_again(void)
+{
+    for (uint32_t i = 0; i < rb_sites_count(); i++) {
+        struct rb_site *s = rb_site_number(i);
+        if (rb_burst_is_over(s) && !rb_site_is_gate(s))
+            give(s, rb_burst);
+    }
+}
+
+bool rb_burst_is_spent(struct rb_site *s)
+{
+    return s->left == 0 && (rb_site_is_gate(s) || !s->gate);
+}
+
+void rb_burst_meet(const struct rb_self *me, struct rb_site *s)
+{
+    if (s->last == (uint16_t)me->id)
+        return;
+    s->last = (uint16_t)me->id;
+    if (s->others && s->left < RB_BURST_LEAST) {
+        s->others--;
+        s->left = RB_BURST_LEAST;
+        s->given = stamp();
+    }
+}
+
+bool rb_burst_was_slow(const struct rb_site *s, double ticks_a_ns)
+{
+    const double units = SLOW_NS * ticks_a_ns / (1 << STAMP_SHIFT);
+    const uint16_t since = (uint16_t)(stamp() - s->given);
+
+    return s->left && s->state == RB_SITE_AWAKE && since > (rb_site_is_gate(s) ? SLOW_GATE * units : units);
+}
+
+// Writing code is dear, and when the gate in front of a site is closed there will soon be no calls: some are
+// put up with. `given` counts them while nothing is left.
+void rb_burst_end(struct rb_self *me, struct rb_site *s)
+{
+    struct rb_site *gate;
+
+    if (s->left)
+        s->left = s->given = 0;
+    if (!me->sampling.behind || s->given >= OVER) {
+        rb_site_sleep(me, s);
+        return;
+    }
+    s->given++;
+    if (++me->sampling.overs == GATE_OVER && (gate = rb_site_known(me->sampling.gate)) &&
+        rb_site_is_gate(gate)) {
+        gate->left = 0;
+        rb_site_sleep(me, gate);
+    }
+}

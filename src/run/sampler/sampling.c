@@ -1,0 +1,305 @@
+// Which accesses of the running program are taken: the books, and the policies that need nothing else.
+//
+// rb_skip counts down from `granted`, so granted - rb_skip accesses have passed since it was set. Whoever
+// sets it first adds that difference to the thread's `accesses`: the count is exact, whatever the policy,
+// except for what threads that still run at the end have passed over since their last question.
+#include "run/sampler/sampling.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "run/access/access.h"
+#include "run/core/arch.h"
+#include "run/core/footprint.h"
+#include "run/core/init.h"
+#include "run/sites/sites.h"
+
+bool rb_functions_wanted, rb_gates_on;
+struct rb_sampling_process rb_sampling_process;
+
+// ---- all, none, random ---------------------------------------------------------------------------------
+
+static uint64_t begin_all(struct rb_self *me)
+{
+    (void)me;
+    return 0;
+}
+
+static enum rb_take next_all(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+{
+    (void)me;
+    (void)pc;
+    (void)passed;
+    *gap = 0;
+    return RB_TAKE;
+}
+
+// Who cannot be put to sleep is passed over by the thousand.
+#define GATED 4096u
+
+static enum rb_take next_none(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+{
+    (void)passed;
+    *gap = rb_site_sleep(me, rb_site_at(me, pc)) ? 0 : GATED;
+    return RB_PASS;
+}
+
+static bool gate_none(struct rb_self *me, struct rb_site *gate)
+{
+    rb_site_sleep(me, gate);
+    return false;
+}
+
+static uint64_t begin_random(struct rb_self *me)
+{
+    return rb_gaps_draw(&rb_sampling_process.gaps, &me->rng);
+}
+
+static enum rb_take next_random(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+{
+    (void)pc;
+    (void)passed;
+    *gap = rb_gaps_draw(&rb_sampling_process.gaps, &me->rng);
+    return RB_TAKE;
+}
+
+static const struct rb_policy policy_all = {.ops = &rb_sample_all, .begin = begin_all, .next = next_all};
+static const struct rb_policy policy_none = {.ops = &rb_sample_none,
+                                             .begin = begin_all,
+                                             .next = next_none,
+                                             .gate = gate_none};
+static const struct rb_policy policy_random = {.ops = &rb_sample_random,
+                                               .begin = begin_random,
+                                               .next = next_random};
+
+// Every sampler that a running program can have.
+static const struct rb_policy *const policies[] = {
+    &policy_all,       &policy_none,        &policy_random,       &rb_policy_literace,
+    &rb_policy_tl_fx,  &rb_policy_g_ad,     &rb_policy_g_fx,      &rb_policy_rnd10,
+    &rb_policy_rnd25,  &rb_policy_ucp,      &rb_policy_pacer,     &rb_policy_rpt,
+    &rb_policy_static, &rb_policy_adaptive, &rb_policy_crsampler, &rb_policy_datacollider};
+
+// ---- the books -----------------------------------------------------------------------------------------
+
+uint64_t rb_sampling_passed(struct rb_self *me)
+{
+    const uint64_t passed = (uint64_t)(me->granted - rb_skip);
+
+    me->granted = rb_skip;
+    me->count.accesses += passed;
+    return passed;
+}
+
+void rb_sampling_grant(struct rb_self *me, uint64_t gap)
+{
+    me->granted = gap < (uint64_t)RB_NEVER ? (int64_t)gap : RB_NEVER;
+    rb_skip = me->granted;
+}
+
+enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc)
+{
+    uint64_t gap;
+    const enum rb_take answer = rb_sampling_process.policy->next(me, pc, rb_sampling_passed(me), &gap);
+
+    rb_sampling_grant(me, gap);
+    return answer;
+}
+
+size_t rb_sampling_piece(void)
+{
+    const struct rb_policy *policy = rb_sampling_process.policy;
+
+    if (rb_process.take_all || policy->whole)
+        return SIZE_MAX;
+    return policy->piece ? policy->piece() : RB_PIECE;
+}
+
+// Through a gate, or from one body to the other: is it still open afterwards?
+static bool pass(struct rb_self *me, uintptr_t pc, bool gate)
+{
+    const uint64_t start = rb_process.by_cost ? rb_arch_ticks() : 0;
+    struct rb_site *s = gate ? rb_gate_at(pc) : rb_site_at(me, pc);
+
+    if (!rb_site_can_sleep(s))
+        return true;
+    const bool open = rb_sampling_process.policy->gate(me, s);
+    if (start)
+        rb_sampling_cost(me, rb_arch_ticks() - start);
+    return open;
+}
+
+void rb_sampling_gate(unsigned char *gate)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    pass(me, (uintptr_t)gate, true);
+    rb_leave(me);
+}
+
+int rb_sampling_probe(uintptr_t nothing, uintptr_t nothing_either, uintptr_t pc)
+{
+    struct rb_self *me;
+
+    (void)nothing;
+    (void)nothing_either;
+    if (!rb_gates_on)
+        return true; // who is it that closed a gate?
+    me = rb_enter();
+    if (!me)
+        return false;
+    const bool open = pass(me, pc, false);
+    rb_leave(me);
+    return open;
+}
+
+void rb_sampling_enter(uintptr_t caller_pc, uintptr_t function_pc)
+{
+    const uintptr_t stack_pointer = (uintptr_t)__builtin_frame_address(0);
+    const struct rb_policy *policy = rb_sampling_process.policy;
+    struct rb_self *me;
+
+    (void)caller_pc;
+    if (!policy || !policy->enter || !(me = rb_enter()))
+        return;
+    rb_sampling_passed(me);
+    rb_sampling_grant(me, policy->enter(me, function_pc, stack_pointer));
+    rb_leave(me);
+}
+
+void rb_sampling_exit(void)
+{
+    const struct rb_policy *policy = rb_sampling_process.policy;
+    struct rb_self *me;
+
+    if (!policy || !policy->exit || !(me = rb_enter()))
+        return;
+    rb_sampling_passed(me);
+    rb_sampling_grant(me, policy->exit(me));
+    rb_leave(me);
+}
+
+// From the second thread on accesses are looked at. Their tables are populated by the creator, whose thread
+// would begin with their page faults otherwise.
+static void populate_tables_once(void)
+{
+    static bool populated;
+
+    if (rb_sampling_process.policy != &policy_none &&
+        !__atomic_exchange_n(&populated, true, __ATOMIC_RELAXED))
+        rb_footprint_warm();
+}
+
+void rb_sampling_spawn(struct rb_self *me)
+{
+    const struct rb_policy *policy = rb_sampling_process.policy;
+
+    populate_tables_once();
+    if (policy->spawn)
+        policy->spawn(me);
+}
+
+void rb_sampling_cost(struct rb_self *me, uint64_t ticks)
+{
+    rb_sampling_process.policy->cost(me, ticks);
+}
+
+void rb_sampling_synced(struct rb_self *me, uint64_t ticks)
+{
+    rb_sampling_process.policy->synced(me, ticks);
+}
+
+bool rb_sampling_sync(struct rb_self *me, int locks)
+{
+    return rb_sampling_process.policy->sync(me, locks);
+}
+
+void rb_sampling_settle(struct rb_self *me)
+{
+    rb_sampling_passed(me);
+}
+
+// ---- life ----------------------------------------------------------------------------------------------
+
+static int start_policy(void)
+{
+    const struct rb_policy *policy = rb_sampling_process.policy;
+
+    rb_arena_init(&rb_sampling_process.arena, rb_options.memory / 8);
+    rb_sampling_process.alive = rb_sampling_process.most_alive = rb_sampling_process.fibers = 0;
+    return policy->init ? policy->init() : 0;
+}
+
+int rb_sampling_init(const struct rb_sampler_spec *spec, uint64_t seed)
+{
+    const struct rb_policy *policy = NULL;
+
+    for (unsigned i = 0; i < RB_LENGTH(policies); i++)
+        if (policies[i]->ops == spec->ops)
+            policy = policies[i];
+    if (!policy)
+        return -EINVAL;
+    rb_sampling_process.policy = policy;
+    rb_sampling_process.spec = *spec;
+    rb_sampling_process.seed = seed;
+    rb_gaps_init(&rb_sampling_process.gaps, spec->p);
+    rb_process.take_all = spec->ops->takes_all;
+    rb_process.windows = policy->sync != NULL;
+    rb_process.by_cost = policy->cost != NULL;
+    rb_functions_wanted = policy->enter != NULL;
+    // A trace has the functions' entries and exits; what a watchpoint catches is judged by the hook before
+    // it.
+    rb_gates_on = policy->gate && !rb_options.record[0] && !rb_options.watch;
+    return start_policy();
+}
+
+// A child draws numbers of its own; with a seed the user gave, always the same.
+void rb_sampling_reset_after_fork(void)
+{
+    rb_sampling_process.seed =
+        rb_mix64(rb_sampling_process.seed + (rb_options.seed ? 1 : rb_process.pid));
+    rb_arena_destroy(&rb_sampling_process.arena);
+    start_policy(); // what it needs from the system it has had since the parent's start
+}
+
+void rb_sampling_start(struct rb_self *me)
+{
+    const bool here = rb_self_tls == me; // else a context that will run later (fibers)
+
+    rb_rng_seed(&me->rng, rb_sampling_process.seed + me->id * 0x9e3779b97f4a7c15u);
+    if (here) {
+        const uint32_t alive = __atomic_add_fetch(&rb_sampling_process.alive, 1, __ATOMIC_RELAXED);
+        uint32_t most = __atomic_load_n(&rb_sampling_process.most_alive, __ATOMIC_RELAXED);
+        while (alive > most && !__atomic_compare_exchange_n(&rb_sampling_process.most_alive, &most, alive,
+                                                            true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            ;
+        me->sampling.counted = &rb_sampling_process.alive;
+    } else {
+        __atomic_fetch_add(&rb_sampling_process.fibers, 1, __ATOMIC_RELAXED);
+        me->sampling.counted = &rb_sampling_process.fibers;
+    }
+    const int64_t skip = rb_skip;
+    rb_sampling_grant(me, rb_sampling_process.policy->begin(me));
+    if (!here) {
+        me->fiber_skip = rb_skip;
+        rb_skip = skip;
+    }
+}
+
+void rb_sampling_free(struct rb_self *me)
+{
+    const struct rb_policy *policy = rb_sampling_process.policy;
+
+    if (policy->end)
+        policy->end(me);
+    if (me->sampling.counted)
+        __atomic_fetch_sub(me->sampling.counted, 1, __ATOMIC_RELAXED);
+    me->sampling = (struct rb_sampling){0};
+}
+
+void rb_sampling_end(struct rb_self *me)
+{
+    rb_sampling_settle(me);
+    rb_sampling_free(me);
+}

@@ -1,0 +1,71 @@
+// PACER in the running program: periods of LENGTH accesses, all threads together, each a sampling period with
+// probability P (sample/pacer.h, as on a trace). Inside, accesses are taken; outside, they are checked
+// against what sampling periods left.
+//
+// Positions in time are handed out in batches: a thread claims the next BATCH (or LENGTH, if that is less)
+// numbers, and its next accesses have them. So the counter all threads share is touched once a batch. All
+// accesses of a batch are in the period of its first. Which numbers an access gets does not depend on whether
+// their period is sampled, hence each is recorded with probability P. What the batches blur is only where in
+// time a period lies: a thread that sleeps in the middle of a batch makes the rest of its accesses later.
+#include "run/access/access.h"
+#include "run/sampler/sampling.h"
+#include "sample/pacer.h"
+
+#define BATCH 64u
+
+// Under `lock`.
+static rb_spin lock;
+static struct rb_rng rng;
+static uint64_t handed_out; // numbers so far
+static uint64_t from, to;   // the last sampling period drawn
+static uint32_t batch;
+
+static int init(void)
+{
+    const uint64_t length = rb_sampling_process.spec.length;
+
+    lock = 0;
+    rb_rng_seed(&rng, rb_sampling_process.seed);
+    handed_out = from = to = 0;
+    batch = length < BATCH ? (uint32_t)length : BATCH;
+    return 0;
+}
+
+static uint64_t begin(struct rb_self *me)
+{
+    (void)me;
+    return 0;
+}
+
+static void claim(struct rb_sampling *s)
+{
+    const uint64_t length = rb_sampling_process.spec.length;
+
+    rb_spin_lock(&lock);
+    while (handed_out >= to) {
+        const uint64_t gap = rb_pacer_gap(&rb_sampling_process.gaps, &rng, length);
+        const bool never = gap > RB_GAP_END - to || length > RB_GAP_END - to - gap;
+        from = never ? RB_GAP_END : to + gap;
+        to = never ? RB_GAP_END : from + length;
+    }
+    s->take = handed_out >= from;
+    handed_out += batch;
+    rb_spin_unlock(&lock);
+    s->left = batch;
+}
+
+static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+{
+    struct rb_sampling *s = &me->sampling;
+
+    (void)pc;
+    (void)passed;
+    if (s->left == 0)
+        claim(s);
+    s->left--;
+    *gap = 0;
+    return s->take ? RB_TAKE : RB_CHECK;
+}
+
+const struct rb_policy rb_policy_pacer = {
+    .ops = &rb_sample_pacer, .whole = true, .init = init, .begin = begin, .next = next};

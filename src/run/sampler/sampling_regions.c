@@ -1,0 +1,264 @@
+// LiteRace's family in the running program: on or off from one function event to the next. Whether a call is
+// taken is decided in sample/calls.h, as on a trace; here are the counters of functions, and the open calls.
+//
+// A function is known by the address its __tsan_func_entry returns to. Counters of "TL" policies are in a
+// table of the thread's, those of "G" policies in one of the process's, updated by compare-and-exchange.
+// Tables are bounded: what finds no room shares the counter at its place with whoever is there, and is
+// counted (`crowded`).
+//
+// Open calls are a stack. longjmp, and switches between stacks the runtime was not told about, leave calls
+// that are never exited. Each therefore carries the stack pointer of its entry: at the next entry on the
+// thread's own stack, calls at or below the new one's pointer are over. Calls on another stack (a handler's)
+// are kept with pointer 0: over at the next entry on the own one. So the depth is right again after one call,
+// and until then a wrong decision may hold, which is a matter of rates and of nothing else.
+//
+// Calls deeper than DEEPEST, or than memory allows, are as the innermost one that is known.
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "run/access/access.h"
+#include "run/sampler/sampling.h"
+
+#define SHALLOW    32u   // open calls there is room for at first
+#define DEEPEST    4096u // and at most
+#define FEW        64u   // functions likewise: powers of two
+#define MANY       16384u
+#define ALL_SHARED 65536u // places for functions, all threads together
+#define PROBES     64u
+
+struct rb_function {
+    uintptr_t pc; // 0: nobody's
+    union {
+        struct rb_calls calls;
+        uint32_t word; // the same, to be exchanged whole
+    };
+};
+
+static struct rb_function *shared; // ALL_SHARED of them; the first counts what is outside any function
+
+static const struct rb_call_policy *policy(void)
+{
+    return rb_sampling_process.spec.ops->calls;
+}
+
+static uint32_t home(uintptr_t pc, uint32_t slots)
+{
+    return (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 32) & (slots - 1);
+}
+
+// ---- counters of a thread ------------------------------------------------------------------------------
+
+static void grow(struct rb_sampling *s)
+{
+    const uint32_t slots = s->slots ? 2 * s->slots : FEW;
+    struct rb_function *bigger;
+
+    if (slots > MANY ||
+        !(bigger = rb_arena_zalloc(&rb_sampling_process.arena, slots * sizeof(struct rb_function))))
+        return;
+    for (uint32_t i = 0; i < s->slots; i++) {
+        uint32_t at = home(s->function[i].pc, slots);
+        if (!s->function[i].pc)
+            continue;
+        while (bigger[at].pc)
+            at = (at + 1) & (slots - 1);
+        bigger[at] = s->function[i];
+    }
+    rb_arena_free(&rb_sampling_process.arena, s->function, s->slots * sizeof(struct rb_function));
+    s->function = bigger;
+    s->slots = slots;
+}
+
+// A place for a new function; NULL when there is no table at all.
+static struct rb_calls *new_function(struct rb_self *me, uintptr_t pc)
+{
+    struct rb_sampling *s = &me->sampling;
+
+    if (4 * (s->functions + 1) > 3 * s->slots)
+        grow(s);
+    const bool crowded = 8 * (s->functions + 1) > 7 * s->slots;
+    me->count.crowded += crowded;
+    if (!s->slots)
+        return NULL;
+    uint32_t at = home(pc, s->slots);
+    if (crowded)
+        return &s->function[at].calls;
+    while (s->function[at].pc)
+        at = (at + 1) & (s->slots - 1);
+    s->function[at].pc = pc;
+    s->functions++;
+    return &s->function[at].calls;
+}
+
+static struct rb_calls *find_function(struct rb_self *me, uintptr_t pc)
+{
+    struct rb_sampling *s = &me->sampling;
+
+    if (s->slots) {
+        uint32_t at = home(pc, s->slots);
+        while (s->function[at].pc && s->function[at].pc != pc)
+            at = (at + 1) & (s->slots - 1);
+        if (RB_LIKELY(s->function[at].pc))
+            return &s->function[at].calls;
+    }
+    return new_function(me, pc);
+}
+
+static bool call_counted_here(struct rb_self *me, uintptr_t pc)
+{
+    struct rb_calls *calls = find_function(me, pc);
+
+    return calls && rb_call(policy(), calls, &me->rng);
+}
+
+// ---- counters of all threads together ------------------------------------------------------------------
+
+// The function's place: its own, a free one, or in the end whoever is at home there.
+static struct rb_function *place_of(struct rb_self *me, uintptr_t pc)
+{
+    const uint32_t first = home(pc, ALL_SHARED);
+
+    for (uint32_t i = 0; i < PROBES; i++) {
+        struct rb_function *f = &shared[(first + i) & (ALL_SHARED - 1)];
+        uintptr_t seen = __atomic_load_n(&f->pc, __ATOMIC_RELAXED);
+        if (!seen && f != shared &&
+            __atomic_compare_exchange_n(&f->pc, &seen, pc, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return f;
+        if (seen == pc)
+            return f;
+    }
+    me->count.crowded++;
+    return &shared[first];
+}
+
+static bool call_counted_by_all(struct rb_self *me, struct rb_function *f)
+{
+    struct rb_function next;
+    uint32_t seen = __atomic_load_n(&f->word, __ATOMIC_RELAXED);
+    bool taken;
+
+    do {
+        next.word = seen;
+        taken = rb_call(policy(), &next.calls, &me->rng);
+    } while (
+        !__atomic_compare_exchange_n(&f->word, &seen, next.word, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return taken;
+}
+
+static bool call(struct rb_self *me, uintptr_t pc)
+{
+    if (policy()->chance > 0)
+        return rb_call(policy(), NULL, &me->rng);
+    return policy()->per_thread ? call_counted_here(me, pc) : call_counted_by_all(me, place_of(me, pc));
+}
+
+// ---- open calls ----------------------------------------------------------------------------------------
+
+static bool make_room(struct rb_sampling *s)
+{
+    const uint32_t room = s->room ? 2 * s->room : SHALLOW;
+    uintptr_t *bigger;
+
+    if (room > DEEPEST || !(bigger = rb_arena_alloc(&rb_sampling_process.arena, room * sizeof(*bigger))))
+        return false;
+    for (uint32_t i = 0; i < s->depth; i++)
+        bigger[i] = s->open[i];
+    rb_arena_free(&rb_sampling_process.arena, s->open, s->room * sizeof(*bigger));
+    s->open = bigger;
+    s->room = room;
+    return true;
+}
+
+static uint64_t gap_now(const struct rb_sampling *s)
+{
+    const bool taken = s->depth ? s->open[s->depth - 1] & 1 : s->outside;
+
+    return taken ? 0 : RB_GAP_END;
+}
+
+static uint64_t enter(struct rb_self *me, uintptr_t pc, uintptr_t stack_pointer)
+{
+    struct rb_sampling *s = &me->sampling;
+    const bool own = stack_pointer >= me->walk.stack_lo && stack_pointer < me->walk.stack_hi;
+
+    while (own && s->depth && (s->open[s->depth - 1] & ~(uintptr_t)1) <= stack_pointer) {
+        s->depth--;
+        s->beyond = 0;
+    }
+    if (s->beyond || (s->depth == s->room && !make_room(s))) {
+        s->beyond++;
+        return gap_now(s);
+    }
+    s->open[s->depth++] = (own ? stack_pointer & ~(uintptr_t)1 : 0) | call(me, pc);
+    return gap_now(s);
+}
+
+static uint64_t leave(struct rb_self *me)
+{
+    struct rb_sampling *s = &me->sampling;
+
+    if (s->beyond)
+        s->beyond--;
+    else if (s->depth)
+        s->depth--;
+    return gap_now(s);
+}
+
+// ---- the policy ----------------------------------------------------------------------------------------
+
+static int init_shared(void)
+{
+    if (shared) // a child of fork: as zeros
+        return madvise(shared, ALL_SHARED * sizeof(*shared), MADV_DONTNEED) ? -errno : 0;
+    shared = mmap(NULL, ALL_SHARED * sizeof(*shared), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (shared == MAP_FAILED) {
+        shared = NULL;
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+// What is outside any function is one call that lasts as long as the thread.
+static uint64_t begin(struct rb_self *me)
+{
+    struct rb_calls first = {0};
+
+    if (policy()->per_thread || policy()->chance > 0)
+        me->sampling.outside = rb_call(policy(), &first, &me->rng);
+    else
+        me->sampling.outside = call_counted_by_all(me, shared);
+    return gap_now(&me->sampling);
+}
+
+static void end(struct rb_self *me)
+{
+    struct rb_sampling *s = &me->sampling;
+
+    rb_arena_free(&rb_sampling_process.arena, s->open, s->room * sizeof(*s->open));
+    rb_arena_free(&rb_sampling_process.arena, s->function, s->slots * sizeof(*s->function));
+}
+
+static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+{
+    (void)pc;
+    (void)passed;
+    *gap = gap_now(&me->sampling);
+    return *gap ? RB_PASS : RB_TAKE;
+}
+
+#define REGION_POLICY(id, init_function)                             \
+    const struct rb_policy rb_policy_##id = {.ops = &rb_sample_##id, \
+                                             .init = init_function,  \
+                                             .begin = begin,         \
+                                             .end = end,             \
+                                             .next = next,           \
+                                             .enter = enter,         \
+                                             .exit = leave};
+REGION_POLICY(literace, NULL)
+REGION_POLICY(tl_fx, NULL)
+REGION_POLICY(g_ad, init_shared)
+REGION_POLICY(g_fx, init_shared)
+REGION_POLICY(rnd10, NULL)
+REGION_POLICY(rnd25, NULL)
+REGION_POLICY(ucp, NULL)

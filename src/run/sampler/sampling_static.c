@@ -1,0 +1,113 @@
+// A fixed random subset of code locations in the running program, every execution of them.
+//
+// A location is its module (build-id, or path where there is none) and its place in it; whether it is chosen
+// is a hash of that and of the seed. So the choice is the same in every process, thread and address layout,
+// and different seeds together reach all locations. Finding the module takes its time: answers are kept by
+// address in a table without locks, in lines of eight; a line that is full gives up a place, and what was
+// lost is worked out again. An answer is for the libraries that were loaded when it was given: it has the low
+// bits of their generation with it (rb_unwind_forget), and after a dlclose it is nobody's.
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "inproc/modules.h"
+#include "inproc/unwind.h"
+#include "run/access/access.h"
+#include "run/sampler/sampling.h"
+#include "run/sites/sites.h"
+
+#define LINES 8192u
+#define WAYS  8u
+
+static uint64_t (*known)[WAYS]; // generation << 49 | address << 1 | chosen; 0: nothing
+static uint64_t threshold;      // P as a fraction of 2^64
+static bool always;
+
+int rb_static_init(void)
+{
+    const double p = rb_sampling_process.spec.p;
+
+    always = p >= 1;
+    threshold = always ? UINT64_MAX : (uint64_t)(p * 0x1p64);
+    rb_sites_flip_all(NULL, RB_SITE_AWAKE); // a child of fork: another seed, another choice
+    if (known)
+        return madvise(known, LINES * sizeof(*known), MADV_DONTNEED) ? -errno : 0;
+    known = mmap(NULL, LINES * sizeof(*known), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (known == MAP_FAILED) {
+        known = NULL;
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u; // FNV-1a
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h;
+}
+
+static RB_NOINLINE bool choose(uintptr_t pc)
+{
+    const int saved = errno;
+    struct rb_module m;
+    uint64_t module = 0, place = pc;
+
+    if (rb_module_of(pc, &m)) {
+        module = hash_text(m.build_id[0] ? m.build_id : m.path);
+        place = pc - m.bias;
+    }
+    errno = saved;
+    const uint64_t hash = rb_mix64(rb_mix64(rb_sampling_process.seed + module) + place * 0x9e3779b97f4a7c15u);
+    return always || hash < threshold;
+}
+
+static RB_NOINLINE bool learn(uint64_t *line, uintptr_t pc, uint64_t key)
+{
+    const bool chosen = choose(pc);
+    uint32_t way = 0;
+
+    for (uint64_t entry; way < WAYS; way++)
+        if (!(entry = __atomic_load_n(&line[way], __ATOMIC_RELAXED)) || entry >> 49 != key >> 48)
+            break;
+    if (way == WAYS)
+        way = (uint32_t)(rb_mix64(pc) >> 32) % WAYS;
+    __atomic_store_n(&line[way], key << 1 | chosen, __ATOMIC_RELAXED);
+    return chosen;
+}
+
+bool rb_static_chosen(uintptr_t pc)
+{
+    const uint64_t key = (rb_unwind_generation() << 48 | pc) & (UINT64_MAX >> 1);
+    uint64_t *line = known[(pc * 0x9e3779b97f4a7c15u >> 40) & (LINES - 1)];
+
+    for (uint32_t i = 0; i < WAYS; i++) {
+        const uint64_t entry = __atomic_load_n(&line[i], __ATOMIC_RELAXED);
+        if (entry >> 1 == key)
+            return entry & 1;
+    }
+    return learn(line, pc, key);
+}
+
+static uint64_t begin(struct rb_self *me)
+{
+    (void)me;
+    return 0;
+}
+
+static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+{
+    (void)passed;
+    *gap = 0;
+    if (rb_static_chosen(pc))
+        return RB_TAKE;
+    rb_site_sleep(me, rb_site_at(me, pc));
+    return RB_PASS;
+}
+
+const struct rb_policy rb_policy_static = {.ops = &rb_sample_static,
+                                           .init = rb_static_init,
+                                           .begin = begin,
+                                           .next = next};

@@ -1,0 +1,608 @@
+#include "run/sites/sites.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inproc/clocks.h"
+#include "run/core/arch.h"
+#include "run/core/footprint.h"
+
+#define PAGE 4096u
+// Writing code costs 20 to 300 microseconds, however many sites there are: two mprotects, and every core that
+// runs the program is interrupted. A call of a site in the queue costs about PASS_NS. So writing is put
+// off until as much was spent on such calls as it took the last time.
+#define QUEUE      1024u
+#define PASS_NS    120u
+#define PATIENCE   128u       // calls, the first time, and the least
+#define SPAN       (4u << 20) // code that is made writable at once
+#define SITE_SHARE 512u       // a site for so many bytes of memory=
+#define NEAR       64u        // places of the hash table, for as many gates or 256 bytes of code
+#define MANY       128u       // sites: the whole hash table is cheaper at once
+
+// Where the linker put the hooks (tsan_abi.c).
+extern const char __start_rb_hooks[] RB_HIDDEN, __stop_rb_hooks[] RB_HIDDEN;
+
+bool rb_sites_on;
+
+static struct rb_site *record; // [0] is none
+static uint32_t *place;        // hash table of indices into it; 0: free
+static uint32_t room, places;  // of both; `places` is a power of two
+static uint32_t used, dead;    // records
+static rb_spin lock;           // of the table and the queue
+
+static struct rb_site *queues[2][QUEUE]; // one is filled, the other one being worked off, under `flips`
+static struct rb_site **queue = queues[0];
+static uint32_t queued, impatience, patience = PATIENCE;
+
+static rb_spin flips; // pages are writable; before `lock` where both are taken
+uint64_t rb_flips_epoch;
+RB_TLS struct rb_drowsy rb_drowsy;
+static uint32_t holds;
+static bool frozen; // code is the program's own business: only gates are switched
+static uint64_t flipped;
+
+// ---- code ----------------------------------------------------------------------------------------------
+
+struct text {
+    uintptr_t start, end; // of the segment
+    uintptr_t from, to;   // of its pages, or some of them
+    int protection;
+};
+
+// The code in the file at `from` of which a page lies between the two.
+static bool text_between(uintptr_t from, uintptr_t to, struct text *t)
+{
+    struct dl_find_object file;
+
+    if (_dl_find_object((void *)from, &file) || !file.dlfo_link_map)
+        return false;
+    const ElfW(Ehdr) *head = file.dlfo_map_start;
+    if (head->e_ident[0] != ELFMAG0 || head->e_ident[1] != ELFMAG1 || head->e_phentsize != sizeof(ElfW(Phdr)))
+        return false;
+    const ElfW(Phdr) *p = (const void *)((const char *)head + head->e_phoff);
+    for (unsigned i = 0; i < head->e_phnum; i++) {
+        if (p[i].p_type != PT_LOAD || !(p[i].p_flags & PF_X) || !(p[i].p_flags & PF_R))
+            continue;
+        t->start = file.dlfo_link_map->l_addr + p[i].p_vaddr;
+        t->end = t->start + p[i].p_filesz;
+        t->from = t->start & ~(uintptr_t)(PAGE - 1);
+        t->to = (t->end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+        t->protection = PROT_READ | PROT_EXEC | (p[i].p_flags & PF_W ? PROT_WRITE : 0);
+        if (from < t->to && to > t->from)
+            return true;
+    }
+    return false;
+}
+
+static bool text_of(uintptr_t pc, struct text *t)
+{
+    return text_between(pc - RB_CALL_BYTES, pc, t) && pc - RB_CALL_BYTES >= t->start && pc <= t->end;
+}
+
+static bool is_hook(uintptr_t address)
+{
+    return address >= (uintptr_t)__start_rb_hooks && address < (uintptr_t)__stop_rb_hooks;
+}
+
+// The hook that a call of the target comes to, through a stub of the linker's perhaps; 0: none.
+static uintptr_t hook_behind(uintptr_t target)
+{
+    struct text t;
+
+    if (is_hook(target))
+        return target;
+    if (!text_of(target + RB_CALL_BYTES, &t) || target + 16 > t.to)
+        return 0;
+    const uintptr_t behind = rb_arch_stub(target);
+    return is_hook(behind) ? behind : 0;
+}
+
+static void verify(struct rb_site *s, bool gate)
+{
+    struct rb_call call;
+    struct text t;
+
+    if (gate) {
+        s->state = RB_SITE_AWAKE;
+        s->awake = 1;
+        return;
+    }
+    s->state = RB_SITE_REFUSED;
+    if (frozen || !text_of(s->pc, &t) || !rb_arch_call(s->pc, &call) || !hook_behind(call.target))
+        return;
+    s->state = RB_SITE_AWAKE;
+    s->bytes_back = (uint8_t)(s->pc - (uintptr_t)call.byte);
+    s->awake = call.awake;
+    s->asleep = call.asleep;
+}
+
+static bool try_flips(void)
+{
+    if (!rb_spin_try(&flips))
+        return false;
+    __atomic_fetch_add(&rb_flips_epoch, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+static void take_flips(void)
+{
+    while (!try_flips())
+        rb_spin_wait(&flips);
+}
+
+static void let_flips(void)
+{
+    __atomic_fetch_add(&rb_flips_epoch, 1, __ATOMIC_RELAXED);
+    rb_spin_unlock(&flips);
+}
+
+// ---- the table -----------------------------------------------------------------------------------------
+
+// Sites of the same stretch of code are looked for one after the other, so NEAR places of the table lie side
+// by side: with thousands of sites, each at a random place, finding one took three times as long. A call has
+// five bytes, a gate one.
+static uint32_t home_of(uintptr_t pc, bool gate)
+{
+    const uintptr_t at = gate ? pc : pc / 4;
+    const uint32_t block = (uint32_t)(at / NEAR * 0x9e3779b97f4a7c15u >> 32);
+
+    return (uint32_t)(block * NEAR + at % NEAR) & (places - 1);
+}
+
+static struct rb_site *find(uintptr_t pc, bool gate, uint32_t *at)
+{
+    uint32_t i = home_of(pc, gate);
+
+    for (uint32_t steps = 0; steps < places; steps++, i = (i + 1) & (places - 1)) {
+        const uint32_t r = __atomic_load_n(&place[i], __ATOMIC_ACQUIRE);
+        if (!r)
+            break;
+        if (__atomic_load_n(&record[r].pc, __ATOMIC_RELAXED) == pc)
+            return &record[r];
+    }
+    *at = i;
+    return NULL;
+}
+
+// Records of libraries that are gone are used again, as soon as there are no others.
+static void compact(void)
+{
+    uint32_t kept = 0, at;
+
+    for (uint32_t i = 0; i < places; i++)
+        __atomic_store_n(&place[i], 0, __ATOMIC_RELAXED);
+    for (uint32_t r = 1; r <= used; r++) {
+        const struct rb_site s = record[r];
+        if (s.state == RB_SITE_DEAD)
+            continue;
+        // A reader that is on its way to this record compares pc: it finds what it looks for or goes to the
+        // lock.
+        __atomic_store_n(&record[++kept].pc, 0, __ATOMIC_RELEASE);
+        record[kept] = s;
+        find(s.pc, rb_site_is_gate(&s), &at);
+        __atomic_store_n(&place[at], kept, __ATOMIC_RELEASE);
+    }
+    used = kept;
+    dead = 0;
+}
+
+// Whoever goes through all of them sees a record that is dead until it is whole.
+static void fill(struct rb_site *s, uintptr_t pc, bool gate)
+{
+    struct rb_site fresh = {.pc = pc};
+
+    verify(&fresh, gate);
+    const uint8_t state = fresh.state;
+    fresh.state = RB_SITE_DEAD;
+    *s = fresh;
+    __atomic_store_n(&s->state, state, __ATOMIC_RELEASE);
+}
+
+static RB_NOINLINE struct rb_site *add(uintptr_t pc, bool gate)
+{
+    struct rb_site *s;
+    uint32_t at;
+
+    rb_spin_lock(&lock);
+    if (used == room && dead && !queued && try_flips()) { // nobody else has a record in hand
+        compact();
+        let_flips();
+    }
+    s = find(pc, gate, &at);
+    if (s && s->state == RB_SITE_DEAD) { // another library, at the same place
+        dead--;
+        fill(s, pc, gate);
+    } else if (!s && used < room) {
+        if (used == MANY)
+            rb_footprint_populate(place, places * sizeof(*place));
+        s = &record[used + 1];
+        s->state = RB_SITE_DEAD;
+        fill(s, pc, gate);
+        __atomic_store_n(&used, used + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&place[at], used, __ATOMIC_RELEASE);
+    }
+    rb_spin_unlock(&lock);
+    return s;
+}
+
+static struct rb_site *find_or_add(uintptr_t pc, bool gate)
+{
+    uint32_t at;
+
+    if (!rb_sites_on)
+        return NULL;
+    struct rb_site *s = find(pc, gate, &at);
+    return RB_LIKELY(s && s->state != RB_SITE_DEAD) ? s : add(pc, gate);
+}
+
+struct rb_site *rb_site_at(struct rb_self *me, uintptr_t pc)
+{
+    (void)me;
+    return find_or_add(pc, false);
+}
+
+struct rb_site *rb_gate_at(uintptr_t gate)
+{
+    return find_or_add(gate, true);
+}
+
+struct rb_site *rb_site_known(uintptr_t pc)
+{
+    uint32_t at;
+
+    if (!rb_sites_on || !pc)
+        return NULL;
+    struct rb_site *gate = find(pc, true, &at);
+    return gate ? gate : find(pc, false, &at);
+}
+
+uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook)
+{
+    struct text t;
+    uint32_t at;
+
+    if (!rb_sites_on || !text_of(pc, &t) ||
+        pc + 16 > t.to) // whoever reads the code up to pc reads on a little
+        return 0;
+    for (uintptr_t from = pc - 1; from >= t.from + RB_CALL_BYTES && pc - from <= most; from--) {
+        const struct rb_site *found = find(from, false, &at);
+        if (!found)
+            continue;
+        const struct rb_site s = *found;
+        if (s.pc != from || s.state >= RB_SITE_REFUSED)
+            return 0;
+        // The record may be another's by now (compact): the code itself decides.
+        const unsigned char byte = *(volatile unsigned char *)(from - s.bytes_back);
+        if (byte != s.awake && byte != s.asleep)
+            return 0;
+        *hook = hook_behind(rb_arch_target(from, s.bytes_back));
+        return *hook ? from : 0;
+    }
+    return 0;
+}
+
+uint32_t rb_sites_count(void)
+{
+    return __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+}
+
+struct rb_site *rb_site_number(uint32_t i)
+{
+    return &record[i + 1];
+}
+
+// ---- flipping ------------------------------------------------------------------------------------------
+
+static bool protect(const struct text *t, int protection)
+{
+    return syscall(SYS_mprotect, t->from, t->to - t->from, protection) == 0;
+}
+
+// The pages around the site that are made writable together.
+static struct text span_of(const struct text *text, uintptr_t pc)
+{
+    struct text t = *text;
+
+    if (t.to - t.from <= SPAN)
+        return t;
+    const uintptr_t from = (pc - SPAN / 2) & ~(uintptr_t)(PAGE - 1);
+    if (from > t.from)
+        t.from = from;
+    if (t.to > t.from + SPAN)
+        t.to = t.from + SPAN;
+    return t;
+}
+
+// A gate's byte is its state: it is written by threads that find it open, under `lock`, and by others, under
+// `flips`; so `state` may be the older of the two.
+static void write_gate(struct rb_site *s, enum rb_site_state to)
+{
+    __atomic_store_n(&s->state, to, __ATOMIC_RELAXED);
+    __atomic_store_n((unsigned char *)s->pc, to == RB_SITE_ASLEEP ? s->asleep : s->awake, __ATOMIC_RELAXED);
+    s->switched++;
+    __atomic_fetch_add(&flipped, 1, __ATOMIC_RELAXED);
+}
+
+// Within `flips`: its library may go else.
+static bool is_closed(const struct rb_site *gate)
+{
+    return __atomic_load_n((const unsigned char *)gate->pc, __ATOMIC_RELAXED) == gate->asleep;
+}
+
+static void write_site(struct rb_site *s, enum rb_site_state to)
+{
+    unsigned char *byte = (unsigned char *)s->pc - s->bytes_back;
+    const unsigned char was = to == RB_SITE_ASLEEP ? s->awake : s->asleep;
+
+    // Somebody else has written there (a debugger's breakpoint): it is no longer ours.
+    if (*(volatile unsigned char *)byte != was) {
+        s->state = RB_SITE_REFUSED;
+        return;
+    }
+    *(volatile unsigned char *)byte = to == RB_SITE_ASLEEP ? s->asleep : s->awake;
+    __atomic_store_n(&s->state, to, __ATOMIC_RELAXED);
+    s->switched++;
+    __atomic_fetch_add(&flipped, 1, __ATOMIC_RELAXED);
+}
+
+static bool is_due(const struct rb_site *s, enum rb_site_state to)
+{
+    if (rb_site_is_gate(s))
+        return is_closed(s) == (to == RB_SITE_AWAKE);
+    return to == RB_SITE_ASLEEP ? s->state <= RB_SITE_DROWSY : s->state == RB_SITE_ASLEEP;
+}
+
+// What is to be flipped: a list, or of all sites those that are wanted.
+struct batch {
+    struct rb_site **list;
+    uint32_t count;
+    bool (*wanted)(struct rb_site *s);
+    enum rb_site_state to;
+};
+
+static struct rb_site *due(const struct batch *b, uint32_t i)
+{
+    struct rb_site *s = b->list ? b->list[i] : &record[i + 1];
+
+    return is_due(s, b->to) && (!b->wanted || b->wanted(s)) ? s : NULL;
+}
+
+// Nothing can be put to sleep here: nor may anything stay so, least of all whole functions.
+static void give_up(void)
+{
+    rb_sites_on = false;
+    for (uint32_t i = 1; i <= rb_sites_count(); i++)
+        if (rb_site_is_gate(&record[i]))
+            write_gate(&record[i], RB_SITE_AWAKE);
+}
+
+// `flips` is held. It is done in spans: all sites that are in the first one's, then the rest.
+static uint32_t flip(const struct batch *b)
+{
+    struct rb_site *s;
+    struct text text;
+    uint32_t done = 0;
+
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (!(s = due(b, i)))
+            continue;
+        if (rb_site_is_gate(s)) {
+            write_gate(s, b->to);
+            done++;
+            continue;
+        }
+        if (rb_host.sandboxed || !text_of(s->pc, &text))
+            continue;
+        const struct text span = span_of(&text, s->pc);
+        if (!protect(&span, span.protection | PROT_WRITE)) {
+            give_up();
+            break;
+        }
+        for (uint32_t j = i; j < b->count; j++)
+            if ((s = due(b, j)) && s->pc - RB_CALL_BYTES >= span.from && s->pc <= span.to) {
+                write_site(s, b->to);
+                done++;
+            }
+        protect(&span, span.protection);
+    }
+    return done;
+}
+
+static uint32_t try_flip(const struct batch *b)
+{
+    uint32_t done = 0;
+
+    if (!rb_sites_on || !try_flips())
+        return 0;
+    if (!holds)
+        done = flip(b);
+    let_flips();
+    return done;
+}
+
+uint32_t rb_sites_flip(struct rb_site **list, uint32_t count, enum rb_site_state to)
+{
+    return try_flip(&(struct batch){list, count, NULL, to});
+}
+
+uint32_t rb_sites_flip_all(bool (*wanted)(struct rb_site *s), enum rb_site_state to)
+{
+    return try_flip(&(struct batch){NULL, rb_sites_count(), wanted, to});
+}
+
+// Others write code now, and its turn has not come: the thread's hook need not come here again until they
+// have done.
+static void leave_alone(const struct rb_site *s)
+{
+    const uint64_t epoch = __atomic_load_n(&rb_flips_epoch, __ATOMIC_RELAXED);
+
+    if (epoch % 2 == 0 || s->state != RB_SITE_DROWSY)
+        return;
+    if (rb_drowsy.epoch != epoch)
+        rb_drowsy = (struct rb_drowsy){.epoch = epoch};
+    *rb_drowsy_place(s->pc) = s->pc;
+}
+
+// The thread may lose its core here, or wait for others: what that took is known from the clock, and what it
+// cost from the thread's own.
+static RB_NOINLINE void work_off(struct rb_self *me)
+{
+    const int saved = errno;
+
+    if (!try_flips())
+        return;
+    if (!holds) {
+        rb_spin_lock(&lock);
+        struct rb_site **list = queue;
+        const uint32_t count = queued;
+        queue = queue == queues[0] ? queues[1] : queues[0];
+        queued = 0;
+        impatience = 0;
+        rb_spin_unlock(&lock);
+        const uint64_t start = rb_arch_ticks(), start_ns = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        flip(&(struct batch){list, count, NULL, RB_SITE_ASLEEP});
+        const uint64_t ns = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns, calls = ns / PASS_NS;
+        me->sampling.away_ticks += rb_arch_ticks() - start;
+        me->sampling.away_ns += ns;
+        patience = calls < PATIENCE ? PATIENCE : calls < 16 * PATIENCE ? (uint32_t)calls : 16 * PATIENCE;
+    }
+    let_flips();
+    errno = saved;
+}
+
+bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
+{
+    if (!rb_site_can_sleep(s))
+        return false;
+    if (rb_site_is_gate(s)) { // at once, also while somebody writes code
+        rb_spin_lock(&lock);
+        if (rb_sites_on && rb_site_is_gate(s)) // else it was moved (compact)
+            write_gate(s, RB_SITE_ASLEEP);
+        rb_spin_unlock(&lock);
+        return rb_sites_on;
+    }
+    if (rb_host.sandboxed) // code stays as it is
+        return false;
+    if (s->state == RB_SITE_AWAKE) {
+        rb_spin_lock(&lock);
+        if (s->state == RB_SITE_AWAKE && queued < QUEUE) {
+            queue[queued++] = s;
+            s->state = RB_SITE_DROWSY;
+        }
+        rb_spin_unlock(&lock);
+    }
+    const uint32_t calls = __atomic_load_n(&impatience, __ATOMIC_RELAXED) + 1;
+    __atomic_store_n(&impatience, calls, __ATOMIC_RELAXED);
+    if (calls >= __atomic_load_n(&patience, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&queued, __ATOMIC_RELAXED) == QUEUE)
+        work_off(me);
+    leave_alone(s);
+    return rb_sites_on;
+}
+
+// ---- life ----------------------------------------------------------------------------------------------
+
+int rb_sites_init(size_t memory)
+{
+    for (room = 1024; (size_t)room * 2 * SITE_SHARE <= memory; room *= 2)
+        ;
+    places = room * 2;
+    const size_t bytes = rb_sites_bytes();
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        return -ENOMEM;
+    place = map;
+    record = (struct rb_site *)(place + places);
+    rb_footprint_map(map, bytes);
+    rb_sites_on = true;
+    return 0;
+}
+
+// The fork was made within a hold, so code and table agree; other threads' locks are gone. Their holds stay:
+// one of them may have been unloading a library, of which the loader still knows and which is not there any
+// more. Then the child leaves its code as it is.
+void rb_sites_reset_after_fork(void)
+{
+    lock = flips = 0;
+    rb_flips_epoch += 2 - rb_flips_epoch % 2;
+    holds -= holds > 0;
+}
+
+void rb_sites_hold(void)
+{
+    take_flips();
+    holds++;
+    let_flips();
+}
+
+void rb_sites_let(void)
+{
+    take_flips();
+    holds--;
+    let_flips();
+}
+
+void rb_sites_forget(uintptr_t from, uintptr_t to)
+{
+    rb_spin_lock(&lock);
+    for (uint32_t r = 1; r <= used; r++)
+        if (record[r].pc - from < to - from && record[r].state != RB_SITE_DEAD) {
+            record[r].state = RB_SITE_DEAD;
+            dead++;
+        }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < queued; i++)
+        if (queue[i]->state != RB_SITE_DEAD)
+            queue[kept++] = queue[i];
+    queued = kept;
+    rb_spin_unlock(&lock);
+}
+
+static bool is_code(struct rb_site *s)
+{
+    return !rb_site_is_gate(s);
+}
+
+void rb_sites_freeze(uintptr_t from, uintptr_t to)
+{
+    struct text t;
+
+    if (!rb_sites_on || __atomic_load_n(&frozen, __ATOMIC_RELAXED) || !text_between(from, to, &t))
+        return;
+    take_flips();
+    if (!frozen && !holds)
+        flip(&(struct batch){NULL, rb_sites_count(), is_code, RB_SITE_AWAKE});
+    rb_spin_lock(&lock);
+    __atomic_store_n(&frozen, true, __ATOMIC_RELAXED);
+    for (uint32_t r = 1; r <= used; r++)
+        if (record[r].bytes_back && record[r].state <= RB_SITE_DROWSY)
+            record[r].state = RB_SITE_REFUSED;
+    queued = 0;
+    rb_spin_unlock(&lock);
+    let_flips();
+}
+
+size_t rb_sites_bytes(void)
+{
+    return (room + 1) * sizeof(*record) + places * sizeof(*place);
+}
+
+void rb_sites_counts(struct rb_site_counts *counts)
+{
+    *counts = (struct rb_site_counts){.flips = flipped};
+    for (uint32_t r = 1; r <= used; r++) {
+        if (rb_site_is_gate(&record[r])) {
+            counts->gates++;
+            counts->open += record[r].state == RB_SITE_AWAKE;
+            continue;
+        }
+        counts->sites += record[r].state < RB_SITE_REFUSED;
+        counts->awake += record[r].state <= RB_SITE_DROWSY;
+        counts->refused += record[r].state == RB_SITE_REFUSED;
+    }
+}

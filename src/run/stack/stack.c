@@ -1,0 +1,357 @@
+// Walks of a thread's own stack that remember the last one (docs/stacks.md, "Why remembering is exact").
+//
+// Invariant of struct rb_walk, between captures: frame[0..frames) is what a walk from the innermost of them
+// would see, as long as the words in word[] have not changed and frame[].at.bp is right where needs_bp says
+// so. More is true: the same holds for each frame k and the words before frame[k].words. So a new walk may
+// stop at the first frame that it has in common with the last one, if those words are unchanged.
+//
+// A signal handler that captures on top of an interrupted capture finds `busy` and gets a stack of one frame.
+// If it leaves by siglongjmp instead of returning, `busy` stays; the next capture from further out takes
+// over.
+#include "run/core/stack.h"
+
+#include "run/stack/stack_tree.h"
+
+#define PAGE 4096
+
+// What one walk found: the first `kept` frames are the last walk's, frame[from..RB_WALK_FRAMES) are new.
+struct found {
+    unsigned kept, from;
+    bool cut; // ended for want of room
+};
+
+// How many of the first `frames` frames still stand: all words they depend on are as they were.
+static unsigned standing(const struct rb_walk *w, unsigned frames)
+{
+    const unsigned words = w->frame[frames - 1].words;
+    unsigned good = 0;
+
+    while (good < words && rb_unwind_load(w->word[good].at) == w->word[good].value)
+        good++;
+    if (RB_LIKELY(good == words))
+        return frames;
+    while (w->frame[frames - 1].words > good)
+        if (--frames == 0)
+            break;
+    return frames;
+}
+
+RB_INLINE bool same_frame(const struct rb_walk_frame *known, const struct rb_unwind_frame *f)
+{
+    return known->at.sp == f->sp && known->at.pc == f->pc && (!known->needs_bp || known->at.bp == f->bp);
+}
+
+// Word by word: joined into vectors, as compilers like to, the next reader of one word would wait for the
+// write.
+RB_INLINE void put_frame(struct rb_walk_frame *frame, struct rb_unwind_frame f, uint64_t rule)
+{
+    __atomic_store_n(&frame->at.pc, f.pc, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->at.sp, f.sp, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->at.bp, f.bp, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->rule, rule, __ATOMIC_RELAXED);
+}
+
+RB_INLINE struct rb_unwind_frame get_frame(const struct rb_walk_frame *frame)
+{
+    struct rb_unwind_frame f;
+
+    f.pc = __atomic_load_n(&frame->at.pc, __ATOMIC_RELAXED);
+    f.sp = __atomic_load_n(&frame->at.sp, __ATOMIC_RELAXED);
+    f.bp = __atomic_load_n(&frame->at.bp, __ATOMIC_RELAXED);
+    return f;
+}
+
+// From f outwards, until there is a frame in common with the last walk, or no frame, or `most` new ones. New
+// frames fill the array from its end. They may cover what was the inner part of the last walk; f is beyond
+// them, so they are not taken for it.
+static void walk(struct rb_walk *w, struct rb_unwind_frame f, const struct rb_unwind_bounds *b, unsigned most,
+                 struct found *out)
+{
+    unsigned known = w->frames;
+    struct rb_walk_frame *frame = w->frame + RB_WALK_FRAMES, *const last = frame - most;
+    bool checked = false, cut = false;
+
+    for (;;) {
+        while (known > 0 && w->frame[known - 1].at.sp < f.sp)
+            known--;
+        if (known > 0 && same_frame(&w->frame[known - 1], &f)) {
+            const unsigned good = checked ? known : standing(w, known);
+            checked = true;
+            if (good == known)
+                break;
+            known = good;
+        }
+        const uint64_t rule = rb_unwind_rule(f.pc);
+        cut = frame == last;
+        if (RB_UNLIKELY(cut ||
+                        (rb_rule_kind(rule) == RB_RULE_NOWHERE && frame < w->frame + RB_WALK_FRAMES))) {
+            known = 0;
+            break;
+        }
+        put_frame(--frame, f, rule);
+        if (!rb_unwind_step(&f, rule, b)) {
+            known = 0;
+            break;
+        }
+    }
+    out->kept = known;
+    out->from = (unsigned)(frame - w->frame);
+    out->cut = cut;
+}
+
+RB_INLINE unsigned depend(struct rb_walk *w, unsigned words, uintptr_t at, uintptr_t value)
+{
+    __atomic_store_n(&w->word[words].at, at, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->word[words].value, value, __ATOMIC_RELAXED);
+    return words + 1;
+}
+
+// The words that the step from `frame` to `outer` read, and whether it used the frame's bp; without `outer`,
+// those that a step outwards read in vain.
+static unsigned depend_on_step(struct rb_walk *w, struct rb_walk_frame *frame,
+                               const struct rb_walk_frame *outer, const struct rb_unwind_bounds *b,
+                               unsigned words)
+{
+    struct rb_unwind_reads reads;
+
+    rb_unwind_reads(&frame->at, frame->rule, b, &reads);
+    if (reads.cfa_at)
+        words = depend(w, words, reads.cfa_at, rb_unwind_load(reads.cfa_at));
+    if (reads.pc_at)
+        words = depend(w, words, reads.pc_at, rb_unwind_load(reads.pc_at));
+    if (outer && outer->needs_bp && reads.bp_at)
+        words = depend(w, words, reads.bp_at, outer->at.bp);
+    return words;
+}
+
+// Puts the new frames behind the ones that were kept, with the words that they depend on.
+static void remember(struct rb_walk *w, const struct found *out, const struct rb_unwind_bounds *b)
+{
+    unsigned n = out->kept, words = n ? w->frame[n - 1].words : 0;
+    const struct rb_walk_frame *outer = n ? &w->frame[n - 1] : NULL;
+
+    for (unsigned from = out->from; from < RB_WALK_FRAMES; from++, n++) {
+        const struct rb_walk_frame *found = &w->frame[from];
+        struct rb_walk_frame *frame = &w->frame[n];
+        const uint64_t rule = found->rule;
+        put_frame(frame, get_frame(found), rule);
+        frame->needs_bp = rb_unwind_uses_bp(rule);
+        if (RB_LIKELY(outer && !outer->needs_bp && rb_rule_is_plain(rule)))
+            words = depend(w, words, outer->at.sp - 8, outer->at.pc);
+        else if (outer || !out->cut)
+            words = depend_on_step(w, frame, outer, b, words);
+        if (outer && outer->needs_bp && rb_rule_keeps_bp(rule))
+            frame->needs_bp = true;
+        frame->words = (uint16_t)words;
+        outer = frame;
+    }
+    w->frames = (uint16_t)n;
+    if (out->kept == 0)
+        w->cut = out->cut;
+}
+
+// The frame of hook_pc, or -1.
+static int find_hook(const struct rb_walk *w, uintptr_t hook_pc)
+{
+    for (int i = w->frames - 1; i >= 0 && i >= w->frames - RB_WALK_OWN; i--)
+        if (w->frame[i].at.pc == hook_pc)
+            return i;
+    return -1;
+}
+
+// Nodes for the frames from `first` to `hook`; those of the first `kept` frames still hold if their stacks
+// begin at the same frame.
+static rb_stack name_frames(struct rb_walk *w, unsigned first, unsigned hook, unsigned kept)
+{
+    unsigned named = w->first == first ? w->named : first;
+    rb_stack node = 0;
+
+    if (named > kept)
+        named = kept;
+    if (named < first)
+        named = first;
+    if (named > hook + 1)
+        named = hook + 1;
+    if (named > first)
+        node = w->frame[named - 1].node;
+    w->first = (uint16_t)first;
+    for (; named <= hook; named++) {
+        const rb_stack child = rb_stack_child(node, w->frame[named].at.pc);
+        if (!child) {
+            w->named = (uint16_t)named;
+            return 0;
+        }
+        w->frame[named].node = node = child;
+    }
+    w->named = (uint16_t)named;
+    return node;
+}
+
+static rb_stack alone(uintptr_t hook_pc)
+{
+    return rb_stack_child(0, hook_pc);
+}
+
+static rb_stack full(uintptr_t hook_pc)
+{
+    rb_stack_drop();
+    return alone(hook_pc);
+}
+
+static RB_NOINLINE rb_stack capture(struct rb_walk *w, const struct rb_unwind_frame *top,
+                                    const struct rb_unwind_bounds *b, uintptr_t hook_pc, unsigned depth)
+{
+    const uint64_t generation = rb_unwind_generation();
+    const unsigned most = depth + RB_WALK_OWN + RB_WALK_SPARE;
+    struct found out;
+    int hook;
+
+    if (w->generation != generation || w->hi != b->hi)
+        w->frames = w->named = 0;
+    w->last = 0;
+    walk(w, *top, b, most, &out);
+    remember(w, &out, b);
+    hook = find_hook(w, hook_pc);
+    if (w->cut && out.kept && hook + 1 < (int)depth) {
+        // Too little is left of what was cut: again, from nothing.
+        w->frames = 0;
+        walk(w, *top, b, most, &out);
+        remember(w, &out, b);
+        hook = find_hook(w, hook_pc);
+    }
+    w->generation = generation;
+    w->hi = b->hi;
+    if (w->named > out.kept)
+        w->named = (uint16_t)out.kept;
+    if (hook < 0)
+        return alone(hook_pc);
+    const unsigned inner = (unsigned)hook + 1;
+    const rb_stack s = name_frames(w, inner > depth ? inner - depth : 0, (unsigned)hook, out.kept);
+    if (!s)
+        return full(hook_pc);
+    w->hook_pc = hook_pc;
+    w->hook = (uint16_t)hook;
+    w->hook_word = RB_WALK_NO_WORD;
+    if (inner < w->frames && w->word[w->frame[hook].words].at == w->frame[hook].at.sp - 8)
+        w->hook_word = w->frame[hook].words; // the first that the next frame depends on
+    w->depth = depth;
+    return w->last = s;
+}
+
+// Are all frames of the last capture still there, but perhaps for the pc in the hook's frame?
+RB_INLINE bool unchanged(struct rb_walk *w, const struct rb_unwind_frame *top, uintptr_t hi,
+                         uintptr_t hook_pc, unsigned depth)
+{
+    if (w->last == 0 || w->depth != depth || w->hi != hi || w->generation != rb_unwind_generation())
+        return false;
+    const struct rb_walk_frame *innermost = &w->frame[w->frames - 1];
+    if (!same_frame(innermost, top))
+        return false;
+    if (w->hook_word != RB_WALK_NO_WORD)
+        w->word[w->hook_word].value = hook_pc; // which is what must be there
+    else if (w->hook_pc != hook_pc)
+        return false;
+    const struct rb_walk_word *word = w->word, *end = word + innermost->words;
+    uintptr_t changed = 0;
+    for (; word < end; word++)
+        changed |= rb_unwind_load(word->at) ^ word->value;
+    if (RB_LIKELY(changed == 0))
+        return true;
+    if (w->hook_word != RB_WALK_NO_WORD)
+        w->word[w->hook_word].value = w->hook_pc;
+    return false;
+}
+
+// Another access of the same call: the hook's frame differs in its pc alone. If the rules agree, too, a walk
+// would go on as the last one did. 0 if that is not so, or the tree is full.
+RB_INLINE rb_stack other_site(struct rb_walk *w, uintptr_t hook_pc)
+{
+    struct rb_walk_frame *frame = &w->frame[w->hook];
+
+    if (RB_LIKELY(rb_unwind_rule(hook_pc) == frame->rule)) {
+        const rb_stack s = rb_stack_child(w->hook > w->first ? frame[-1].node : 0, hook_pc);
+        if (RB_LIKELY(s)) {
+            frame->at.pc = w->hook_pc = hook_pc;
+            return frame->node = w->last = s;
+        }
+    }
+    w->word[w->hook_word].value = w->hook_pc;
+    return 0;
+}
+
+RB_INLINE rb_stack fast(struct rb_walk *w, const struct rb_unwind_frame *top, uintptr_t hi, uintptr_t hook_pc,
+                        unsigned depth)
+{
+    if (!unchanged(w, top, hi, hook_pc, depth))
+        return 0;
+    return RB_LIKELY(w->hook_pc == hook_pc) ? w->last : other_site(w, hook_pc);
+}
+
+// Nobody else is at work on w: an interrupted capture is not, if its frame is gone.
+RB_INLINE bool enter(struct rb_walk *w, uintptr_t sp)
+{
+    const uintptr_t other = w->busy;
+
+    if (RB_UNLIKELY(other != 0)) {
+        const bool elsewhere = w->stack_hi != 0 && (sp < w->stack_lo || sp >= w->stack_hi);
+        if (sp <= other || elsewhere)
+            return false;
+        w->frames = w->named = 0; // half done
+        w->last = 0;
+    }
+    __atomic_store_n(&w->busy, sp, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return true;
+}
+
+// False if somebody has been at work on w after all: a handler on a stack of which nothing is known.
+RB_INLINE bool leave(struct rb_walk *w, uintptr_t sp)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    const bool ours = __atomic_load_n(&w->busy, __ATOMIC_RELAXED) == sp;
+    if (RB_UNLIKELY(!ours)) {
+        w->frames = w->named = 0;
+        w->last = 0;
+    }
+    __atomic_store_n(&w->busy, 0, __ATOMIC_RELAXED);
+    return ours;
+}
+
+RB_INLINE rb_stack stack_of(struct rb_walk *w, const struct rb_unwind_frame *top,
+                            const struct rb_unwind_bounds *b, uintptr_t hook_pc, unsigned depth)
+{
+    if (RB_UNLIKELY(!enter(w, top->sp)))
+        return alone(hook_pc);
+    rb_stack s = fast(w, top, b->hi, hook_pc, depth);
+    if (RB_UNLIKELY(!s))
+        s = capture(w, top, b, hook_pc, depth);
+    return RB_LIKELY(leave(w, top->sp)) ? s : alone(hook_pc);
+}
+
+RB_INLINE unsigned within_limits(unsigned depth)
+{
+    return depth < 1 ? 1 : depth > RB_STACK_DEPTH ? RB_STACK_DEPTH : depth;
+}
+
+// The frame address makes the compiler set up a frame: saved rbp and return address are at its two words.
+// On a stack that is not the thread's (a signal stack, a coroutine) only the page that we are on is sure to
+// be there.
+RB_NOINLINE rb_stack rb_stack_here(struct rb_walk *w, uintptr_t hook_pc, unsigned depth)
+{
+    const uintptr_t *here = __builtin_frame_address(0);
+    const struct rb_unwind_frame caller = {here[1], (uintptr_t)(here + 2), here[0]};
+    const bool known = caller.sp >= w->stack_lo && caller.sp < w->stack_hi;
+    const struct rb_unwind_bounds bounds = {caller.sp,
+                                            known ? w->stack_hi : ((caller.sp - 1) | (PAGE - 1)) + 1};
+
+    return stack_of(w, &caller, &bounds, hook_pc, within_limits(depth));
+}
+
+rb_stack rb_stack_from(struct rb_walk *w, const struct rb_unwind_frame *top, unsigned depth)
+{
+    const struct rb_unwind_bounds bounds = {w->stack_lo, w->stack_hi};
+
+    if (top->sp < w->stack_lo || top->sp >= w->stack_hi)
+        return alone(top->pc);
+    return stack_of(w, top, &bounds, top->pc, within_limits(depth));
+}

@@ -1,0 +1,182 @@
+// One mapping: an array of nodes, numbered from 1 in the order they come, and a hash table of the first node
+// of each chain.
+//
+// Invariant: a node is in one chain, once, and its parent has a smaller number. A node is filled in before a
+// compare-and-swap of its chain's head makes it visible. Whoever loses that race looks through what came
+// before its next try, so no {parent, pc} is in a chain twice; if the other made the same node, the loser's
+// own is wasted, 16 bytes. Nobody waits for anybody: a signal handler may intern on top of an interrupted
+// insertion.
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "run/core/footprint.h"
+#include "run/stack/stack_tree.h"
+
+struct node {
+    uint64_t pc;
+    uint64_t link; // parent << 32 | next of the chain
+};
+_Static_assert(sizeof(struct node) == 16, "four nodes a cache line");
+
+#define LEAST_BYTES 4096
+#define HEAD_SHARE  32 // of the memory, one part in so many at most is heads
+
+// Written by rb_stack_init alone, before anybody asks.
+static struct {
+    struct node *node;
+    uint32_t *head;
+    size_t bytes;
+    uint32_t chains_log2;
+    uint32_t room;    // nodes, the unused node 0 included
+    uint32_t reserve; // of these, for nodes without a parent
+} table;
+
+// Written by all.
+static uint32_t used = 1;
+static uint64_t dropped;
+
+static uint64_t load(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+int rb_stack_init(size_t bytes)
+{
+    const int before = errno;
+    uint32_t chains_log2 = 8;
+
+    bytes &= ~(size_t)4095;
+    if (bytes < LEAST_BYTES)
+        return -EINVAL;
+    while (chains_log2 < 30 && ((size_t)8 << chains_log2) <= bytes / HEAD_SHARE)
+        chains_log2++;
+    const size_t chains_bytes = (size_t)4 << chains_log2;
+    const size_t room = (bytes - chains_bytes) / sizeof(struct node);
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        const int error = errno;
+        errno = before;
+        return -error;
+    }
+    if (table.node)
+        munmap(table.node, table.bytes);
+    table.node = memory;
+    table.bytes = bytes;
+    table.room = room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
+    table.head = (uint32_t *)(table.node + room);
+    table.chains_log2 = chains_log2;
+    table.reserve = table.room / 16;
+    rb_footprint_table(table.head, chains_bytes);
+    used = 1;
+    dropped = 0;
+    rb_unwind_forget(); // walks remember nodes
+    errno = before;
+    return 0;
+}
+
+void rb_stack_reset(void)
+{
+    const int before = errno;
+
+    if (table.node && madvise(table.node, table.bytes, MADV_DONTNEED) != 0)
+        for (uint32_t i = 0; i < 1u << table.chains_log2; i++)
+            __atomic_store_n(&table.head[i], 0, __ATOMIC_RELAXED);
+    used = 1;
+    dropped = 0;
+    rb_unwind_forget();
+    errno = before;
+}
+
+// Looks for a node from `id` on, up to and without `end`.
+static rb_stack find(uint32_t id, uint32_t end, rb_stack parent, uint64_t pc)
+{
+    while (id != end) {
+        const struct node *n = &table.node[id];
+        const uint64_t link = load(&n->link);
+        if (load(&n->pc) == pc && link >> 32 == parent)
+            return id;
+        id = (uint32_t)link;
+    }
+    return 0;
+}
+
+// A number for a new node; 0 if there is none.
+static uint32_t take(bool with_parent)
+{
+    const uint32_t limit = with_parent ? table.room - table.reserve : table.room;
+    uint32_t id = __atomic_load_n(&used, __ATOMIC_RELAXED);
+
+    do {
+        if (id >= limit)
+            return 0;
+    } while (!__atomic_compare_exchange_n(&used, &id, id + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return id;
+}
+
+static RB_NOINLINE rb_stack insert(uint32_t *chain, uint32_t head, rb_stack parent, uintptr_t pc)
+{
+    const uint32_t id = take(parent != 0);
+
+    if (!id)
+        return 0;
+    struct node *n = &table.node[id];
+    __atomic_store_n(&n->pc, pc, __ATOMIC_RELAXED);
+    for (;;) {
+        const uint32_t seen = head; // what follows has been looked through
+        __atomic_store_n(&n->link, (uint64_t)parent << 32 | head, __ATOMIC_RELAXED);
+        if (__atomic_compare_exchange_n(chain, &head, id, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+            return id;
+        const rb_stack same = find(head, seen, parent, pc);
+        if (same)
+            return same;
+    }
+}
+
+rb_stack rb_stack_child(rb_stack parent, uintptr_t pc)
+{
+    if (RB_UNLIKELY(!table.node))
+        return 0;
+    const uint64_t hash = (pc ^ (uint64_t)parent << 32 ^ parent) * 0x9e3779b97f4a7c15u;
+    uint32_t *chain = &table.head[hash >> (64 - table.chains_log2)];
+    const uint32_t head = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
+    const rb_stack found = find(head, 0, parent, pc);
+    return RB_LIKELY(found) ? found : insert(chain, head, parent, pc);
+}
+
+unsigned rb_stack_frames(rb_stack s, uintptr_t *pcs, unsigned room)
+{
+    unsigned count = 0;
+
+    if (s >= __atomic_load_n(&used, __ATOMIC_ACQUIRE))
+        return 0;
+    while (s && count < room) {
+        const struct node *n = &table.node[s];
+        const rb_stack parent = (rb_stack)(load(&n->link) >> 32);
+        pcs[count++] = load(&n->pc);
+        if (parent >= s) // never; a loop would be worse than a short stack
+            break;
+        s = parent;
+    }
+    return count;
+}
+
+void rb_stack_drop(void)
+{
+    __atomic_fetch_add(&dropped, 1, __ATOMIC_RELAXED);
+}
+
+size_t rb_stack_bytes(void)
+{
+    return table.node ? (size_t)rb_stack_count() * sizeof(struct node) + ((size_t)4 << table.chains_log2) : 0;
+}
+
+uint64_t rb_stack_dropped(void)
+{
+    return __atomic_load_n(&dropped, __ATOMIC_RELAXED);
+}
+
+uint32_t rb_stack_count(void)
+{
+    return __atomic_load_n(&used, __ATOMIC_RELAXED) - 1;
+}

@@ -1,0 +1,305 @@
+#include "run/sync/sync.h"
+
+#include <errno.h>
+
+#include "run/access/access.h"
+#include "run/access/history.h"
+#include "run/record/record.h"
+#include "run/sync/sync_cache.h"
+
+void rb_lost_edge(struct rb_self *me)
+{
+    if (me)
+        me->engine.blind = false;
+    __atomic_fetch_add(&rb_process.lost_edges, 1, __ATOMIC_RELAXED);
+    rb_history_forget_all();
+}
+
+// After each step of the engine: did it have to give up an edge?
+static inline void settle(struct rb_self *me)
+{
+    if (RB_UNLIKELY(me->engine.blind))
+        rb_lost_edge(me);
+}
+
+static inline void prepare(struct rb_self *me)
+{
+    me->engine.width = __atomic_load_n(&rb_process.width, __ATOMIC_RELAXED);
+}
+
+// Also for what is followed while all rests, and never asks: creation and end of threads.
+static inline void prepare_release(struct rb_self *me)
+{
+    prepare(me);
+    if (RB_UNLIKELY(rb_process.rests & RB_COUNTS))
+        rb_step(me);
+}
+
+void rb_sync_acquire(struct rb_self *me, struct rb_sync *s)
+{
+    prepare(me);
+    me->count.acquires++;
+    me->count.acquires_skipped += rb_process.ops->acquire(&me->engine, &me->hb, s);
+    settle(me);
+}
+
+void rb_sync_release(struct rb_self *me, struct rb_sync *s)
+{
+    prepare_release(me);
+    me->count.releases++;
+    me->count.releases_skipped += rb_process.ops->release(&me->engine, &me->hb, s);
+    settle(me);
+}
+
+void rb_sync_release_join(struct rb_self *me, struct rb_sync *s)
+{
+    prepare_release(me);
+    me->count.releases++;
+    me->count.releases_skipped += rb_process.ops->release_join(&me->engine, &me->hb, s);
+    settle(me);
+}
+
+void rb_sync_release_store(struct rb_self *me, struct rb_sync *s)
+{
+    prepare_release(me);
+    me->count.releases++;
+    me->count.releases_skipped += rb_process.ops->release_store(&me->engine, &me->hb, s);
+    settle(me);
+}
+
+void rb_sync_clear(struct rb_self *me, struct rb_sync *s)
+{
+    rb_process.ops->sync_clear(&me->engine, s);
+}
+
+// If it is our business, what it costs is timed until `finish`.
+static inline bool passed_over(struct rb_self *me, int locks)
+{
+    if (me->ignore_sync || rb_sync_passed_over(me, locks))
+        return true;
+    rb_sync_begin(me);
+    return false;
+}
+
+static inline void finish(struct rb_self *me, struct rb_object *o)
+{
+    rb_object_unlock(o);
+    rb_sync_end(me);
+}
+
+// Who holds an object is known only if nothing was missed since: not if the history was forgotten, be it for
+// a lost edge or because synchronisation was passed over for a while. The object's lock is held.
+static inline void hold(struct rb_object *o, uint32_t owner)
+{
+    __atomic_store_n(&o->owner, owner, __ATOMIC_RELAXED); // others ask if it is they (sync_cache.h)
+    o->held_in = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+}
+
+static inline bool is_held(const struct rb_object *o, uint32_t owner)
+{
+    return o->owner == owner && o->held_in == __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+}
+
+static RB_NOINLINE void lock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_known *k = rb_known_of(me, object);
+    struct rb_object *o;
+
+    if (passed_over(me, 1) || !(o = rb_object_get(me, object)))
+        return;
+    rb_sync_acquire(me, &o->main);
+    if (o->read_locked)
+        rb_sync_acquire(me, &o->readers);
+    hold(o, me->hb.slot);
+    rb_known_write(me, k, object, o, true, false);
+    k->held = __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+    rb_record_sync(me, RB_ACQUIRE, object);
+    finish(me, o);
+}
+
+void rb_on_lock(struct rb_self *me, uintptr_t object)
+{
+    if (!rb_known_lock(me, object))
+        lock(me, object);
+}
+
+void rb_on_robust_lock(struct rb_self *me, uintptr_t object, int result)
+{
+    if (RB_UNLIKELY(result == EOWNERDEAD)) // ordered after the end of a thread that is not known any more
+        rb_lost_edge(me);
+    rb_on_lock(me, object);
+}
+
+static RB_NOINLINE void unlock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_known *k = rb_known_of(me, object);
+    struct rb_object *o;
+
+    if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
+        return;
+    // Without our having seen the lock taken, the engine's short cut for mutexes does not hold.
+    if (RB_LIKELY(is_held(o, me->hb.slot) || rb_known_held(k, object)))
+        rb_sync_release(me, &o->main);
+    else
+        rb_sync_release_join(me, &o->main);
+    hold(o, RB_NO_SLOT);
+    if (k->address == object && k->object == o && k->version + 1 == o->version) // nobody else released since
+        rb_known_write(me, k, object, o, true, true);
+    if (k->address == object)
+        k->held = 0;
+    rb_record_sync(me, RB_RELEASE, object);
+    finish(me, o);
+}
+
+void rb_on_unlock(struct rb_self *me, uintptr_t object)
+{
+    if (!rb_known_unlock(me, object))
+        unlock(me, object);
+}
+
+static RB_NOINLINE void read_lock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_known *k = rb_known_of(me, object | RB_TO_READ);
+    struct rb_object *o;
+
+    if (passed_over(me, 1) || !(o = rb_object_get(me, object)))
+        return;
+    rb_sync_acquire(me, &o->main);
+    hold(o, RB_NO_SLOT);
+    rb_known_write(me, k, object | RB_TO_READ, o, true, false);
+    rb_known_reads(k);
+    rb_record_sync(me, RB_RD_ACQ, object);
+    finish(me, o);
+}
+
+void rb_on_read_lock(struct rb_self *me, uintptr_t object)
+{
+    if (!rb_known_read_lock(me, object))
+        read_lock(me, object);
+}
+
+// What a reader says; `k` is what it remembers as one. The object's lock is held.
+static void release_to_writers(struct rb_self *me, struct rb_object *o, struct rb_known *k)
+{
+    const bool heard = k->version + 1 == o->version; // nobody else released since it locked
+
+    rb_sync_release_join(me, &o->readers);
+    o->read_locked = true;
+    if (k->object == o && k->address == (o->address | RB_TO_READ))
+        rb_known_write(me, k, o->address | RB_TO_READ, o, heard, true);
+}
+
+void rb_on_read_unlock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_known *k = rb_known_of(me, object | RB_TO_READ);
+    struct rb_object *o;
+
+    if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
+        return;
+    if (rb_known_held(k, object | RB_TO_READ))
+        rb_known_leaves(k);
+    release_to_writers(me, o, k);
+    rb_record_sync(me, RB_RD_REL, object);
+    finish(me, o);
+}
+
+// Held to write: nobody has read since, and the writer knows what readers have said.
+static void release_to_all(struct rb_self *me, struct rb_object *o, struct rb_known *k)
+{
+    rb_sync_release(me, &o->main);
+    if (o->read_locked)
+        rb_sync_clear(me, &o->readers);
+    o->read_locked = false;
+    if (k->object == o && k->address == o->address && k->version + 1 == o->version)
+        rb_known_write(me, k, o->address, o, true, true);
+    rb_record_sync(me, RB_RELEASE, o->address);
+}
+
+static RB_NOINLINE void rw_unlock(struct rb_self *me, uintptr_t object)
+{
+    struct rb_known *to_write = rb_known_of(me, object), *to_read = rb_known_of(me, object | RB_TO_READ);
+    const bool writes = rb_known_held(to_write, object), reads = rb_known_held(to_read, object | RB_TO_READ);
+    struct rb_object *o;
+
+    if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
+        return;
+    if (writes)
+        to_write->held = 0;
+    if (reads)
+        rb_known_leaves(to_read);
+    if (!reads && (writes || is_held(o, me->hb.slot))) {
+        release_to_all(me, o, to_write);
+    } else {
+        const uint8_t recorded = o->owner == me->hb.slot ? RB_RELEASE : RB_RD_REL;
+        if (writes || !reads) // who knows: for readers and writers
+            rb_sync_release_join(me, &o->main);
+        release_to_writers(me, o, to_read);
+        rb_record_sync(me, recorded, object);
+    }
+    if (o->owner == me->hb.slot)
+        hold(o, RB_NO_SLOT);
+    finish(me, o);
+}
+
+void rb_on_rw_unlock(struct rb_self *me, uintptr_t object)
+{
+    if (!rb_known_rw_unlock(me, object))
+        rw_unlock(me, object);
+}
+
+void rb_on_acquire(struct rb_self *me, uintptr_t object)
+{
+    struct rb_object *o;
+
+    if (passed_over(me, 0) || !(o = rb_object_find(me, object)))
+        return;
+    rb_sync_acquire(me, &o->main);
+    rb_record_sync(me, RB_WAIT, object);
+    finish(me, o);
+}
+
+void rb_on_release(struct rb_self *me, uintptr_t object)
+{
+    struct rb_object *o;
+
+    if (passed_over(me, 0) || !(o = rb_object_make(me, object)))
+        return;
+    rb_sync_release_join(me, &o->main);
+    rb_record_sync(me, RB_POST, object);
+    finish(me, o);
+}
+
+void rb_on_acquire_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded)
+{
+    if (passed_over(me, 0))
+        return;
+    rb_sync_acquire(me, s);
+    rb_record_sync(me, RB_WAIT, recorded);
+    rb_sync_end(me);
+}
+
+void rb_on_release_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded)
+{
+    if (passed_over(me, 0))
+        return;
+    rb_sync_release_join(me, s);
+    rb_record_sync(me, RB_POST, recorded);
+    rb_sync_end(me);
+}
+
+void rb_on_release_store(struct rb_self *me, uintptr_t object)
+{
+    struct rb_object *o;
+
+    if (passed_over(me, 0) || !(o = rb_object_make(me, object)))
+        return;
+    rb_object_loses(o);
+    rb_sync_release_store(me, &o->main);
+    rb_record_sync(me, RB_STORE, object);
+    finish(me, o);
+}
+
+void rb_on_destroy(struct rb_self *me, uintptr_t object, size_t bytes)
+{
+    rb_objects_forget(me, object, bytes);
+}

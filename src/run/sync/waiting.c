@@ -1,0 +1,129 @@
+#include "run/sync/waiting.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "run/core/init.h"
+#include "run/record/record.h"
+
+#define SWITCH_NS   50000u // at most, of a thread that waits and is woken, because another was detained
+#define BASE_NS     2e7    // of the program itself, at rest: enough to know how often its threads wait
+#define BASE_AGE_NS 5e9    // after so much it may have changed
+#define YIELDS      16u    // of a thread, before it tells; the first ones at once
+
+static uint64_t yields;
+
+static void keep_pace(struct rb_waiting_pace *p, double ns, double switches)
+{
+    p->ns += ns;
+    p->switches += switches;
+    if (p->ns < 1e9)
+        return;
+    p->ns /= 2;
+    p->switches /= 2;
+}
+
+// What one costs: no more than all that the kernel has done for the program, by the number of switches.
+static double switch_ns(const struct rusage *used)
+{
+    const double kernel = (double)used->ru_stime.tv_sec * 1e9 + (double)used->ru_stime.tv_usec * 1e3;
+    const double each = kernel / ((double)used->ru_nvcsw + (double)used->ru_nivcsw + 1);
+
+    return each < SWITCH_NS ? each : SWITCH_NS;
+}
+
+// What so many switches more than usual have cost, in a time of which the program itself used `own_ns`.
+static double price(double more, const struct rusage *used, double own_ns)
+{
+    const double ns = more > 0 ? more * switch_ns(used) : 0;
+
+    return ns < own_ns / 2 ? ns : own_ns / 2;
+}
+
+// What is usual is known at last: what went beyond it before that is charged as well.
+static double belated(const struct rb_waiting *w, const struct rusage *used)
+{
+    const struct rb_waiting_pace *p = &w->followed;
+
+    return price(p->switches - w->at_rest.switches / w->at_rest.ns * p->ns, used, p->ns);
+}
+
+// A thread that spins and yields is switched without having waited: as if its time were up.
+void rb_waiting_yielded(void)
+{
+    static RB_TLS uint32_t mine;
+
+    mine++;
+    if (mine <= 4 * YIELDS)
+        __atomic_fetch_add(&yields, 1, __ATOMIC_RELAXED);
+    else if (mine % YIELDS == 0)
+        __atomic_fetch_add(&yields, YIELDS, __ATOMIC_RELAXED);
+}
+
+static double switches_lately(struct rb_waiting *w, const struct rusage *used)
+{
+    const uint64_t yielded = __atomic_load_n(&yields, __ATOMIC_RELAXED), waited = (uint64_t)used->ru_nvcsw,
+                   preempted = (uint64_t)used->ru_nivcsw;
+    // Two for each: it comes back when another's time is up.
+    const double unasked = (double)(preempted - w->preempted) - 2 * (double)(yielded - w->yielded);
+    const double lately = (double)(waited - w->waited) + (unasked > 0 ? unasked : 0);
+
+    w->waited = waited;
+    w->preempted = preempted;
+    w->yielded = yielded;
+    return lately - 1; // the ticker's own
+}
+
+// Switches beyond what is usual at rest are charged.
+static double beyond_usual(struct rb_waiting *w, double turn_ns, double own_ns, uint64_t episodes)
+{
+    struct rusage used;
+
+    syscall(SYS_getrusage, RUSAGE_SELF, &used);
+    const double lately = switches_lately(w, &used);
+    const bool before = w->before;
+    w->before = w->follows || w->episodes != episodes;
+    rb_waiting_change(w, episodes, !rb_resting());
+    if (!before && !w->before) {
+        const bool known = w->at_rest.ns >= BASE_NS;
+        keep_pace(&w->at_rest, turn_ns, lately);
+        w->since_ns = own_ns;
+        return known || w->at_rest.ns < BASE_NS ? 0 : belated(w, &used);
+    }
+    keep_pace(&w->followed, turn_ns, lately);
+    if (w->at_rest.ns < BASE_NS)
+        return 0;
+    const double usual = w->at_rest.switches / w->at_rest.ns;
+    w->more += lately - usual * turn_ns;
+    if (w->more < -usual * 1e8) // what chance saved is soon forgotten
+        w->more = -usual * 1e8;
+    if (w->more < 0)
+        return 0;
+    const double ns = price(w->more, &used, turn_ns);
+    w->more = 0;
+    return ns;
+}
+
+// Does waiting matter, and is it not known how much of it is the program's own?
+static bool is_usual_unknown(const struct rb_waiting *w, double own_ns)
+{
+    const struct rb_waiting_pace *p = &w->followed;
+
+    return (w->at_rest.ns < BASE_NS || own_ns - w->since_ns > BASE_AGE_NS) && p->ns > BASE_NS &&
+           p->switches * SWITCH_NS > p->ns * (double)rb_options.budget * 1e-6 / 2 && !rb_recording;
+}
+
+double rb_waiting_turn(struct rb_waiting *w, double turn_ns, double own_ns, uint64_t episodes)
+{
+    const double ns = beyond_usual(w, turn_ns, own_ns, episodes);
+
+    __atomic_store_n(&w->unknown, is_usual_unknown(w, own_ns), __ATOMIC_RELAXED);
+    return ns;
+}
+
+void rb_waiting_change(struct rb_waiting *w, uint64_t episodes, bool follows)
+{
+    w->episodes = episodes;
+    w->follows = follows;
+}

@@ -1,0 +1,442 @@
+// Breakpoints on sampled accesses, and what another thread's hit of one proves. No clocks, no history: hooks
+// of synchronisation rest (docs/runtime.md, section 3) and count, nothing more.
+//
+// Sites     P of the code locations are chosen (sampling_static.c); e1 is an access of one of them. A chosen
+//           one sleeps after BURST calls until the ticker's next turn, the others for good, and e2 may be
+//           anywhere: the trap says which it was (trap_decode.h).
+// Slots     One for each breakpoint. `armed` numbers its uses, 0 is none: who takes a use away (the trap that
+//           reports it, the thread that has waited, memory that starts anew, a thread's end) sets it to 0,
+//           and only one can. A trap copies the slot between two reads of `armed`.
+// Proof     docs/samplers.md. What it needs: `steps` of a thread grows before any release of it can be seen;
+//           e1's slot is written by its own thread, in the hook right before e1; e2's trap comes after e2 on
+//           its thread, before anything else runs there.
+// Cost      In a turn as many breakpoints as there are, and some for each place that had few; a place that
+//           had many gets one of up to 2^8 that it might have. A thread that was delayed goes on for at
+//           least as long.
+#include "run/watchpoint/collide.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inproc/clocks.h"
+#include "run/access/access.h"
+#include "run/access/history.h"
+#include "run/core/arch.h"
+#include "run/core/init.h"
+#include "run/core/ticker.h"
+#include "run/core/upcalls.h"
+#include "run/record/record.h"
+#include "run/sampler/sampling.h"
+#include "run/sites/sites.h"
+#include "run/watchpoint/arch_access.h"
+#include "run/watchpoint/trap_decode.h"
+#include "run/watchpoint/watchpoints.h"
+
+#define FIRST       8u        // breakpoints that a place gets whenever one is free
+#define LEAST_SHARE 8u        // after that one of up to 2^8
+#define BURST       64u       // calls of a place in a turn
+#define TURN        10000000u // nanoseconds
+#define OWN_HITS    4u        // by the thread of e1 itself, before a breakpoint is given up
+#define OTHER_HITS  4u        // by others, that are not judged
+
+struct slot {
+    uint32_t armed; // number of this use; 0: none
+    struct rb_self *owner;
+    uint64_t steps;      // of the owner, at e1
+    uint32_t generation; // of the history: what was before a lost edge says nothing
+    struct rb_touch touch;
+    uint64_t where;
+    uint64_t until; // nanoseconds of the monotonic clock
+    uint8_t own_hits, other_hits;
+};
+
+// Written under `lock`, which is only ever tried but at the end of threads; traps write `armed` and the hits.
+static struct slot slots[RB_BREAKPOINTS];
+static rb_spin lock;
+static uint32_t uses;
+static uint32_t left; // breakpoints that may be set in this turn, beside the first ones
+static uint32_t lonely_turns;
+static bool delays;                   // datacollider
+static uint64_t limit;                // nanoseconds
+static RB_TLS uint64_t delayed_until; // nanoseconds; 0: it is not
+
+// ---- slots ---------------------------------------------------------------------------------------------
+
+static uint32_t number_of(const struct slot *s)
+{
+    return __atomic_load_n(&s->armed, __ATOMIC_ACQUIRE);
+}
+
+// Ends the use; false: somebody else has.
+static bool take_away(unsigned i, uint32_t armed)
+{
+    return armed &&
+           __atomic_compare_exchange_n(&slots[i].armed, &armed, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+// The use as it is: its number, or 0 if there is none or it is being changed.
+static uint32_t copy(const struct slot *s, struct slot *seen)
+{
+    const uint32_t armed = number_of(s);
+
+    *seen = *(const volatile struct slot *)s;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return number_of(s) == armed ? armed : 0;
+}
+
+static bool has_gone_on(const struct slot *s)
+{
+    return __atomic_load_n(&s->owner->steps, __ATOMIC_ACQUIRE) != s->steps;
+}
+
+static bool is_free(unsigned i, uint64_t now)
+{
+    const struct slot *s = &slots[i];
+
+    return !number_of(s) || !rb_breakpoint_is_set(i) || now >= s->until || (!delays && has_gone_on(s)) ||
+           s->generation != __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+}
+
+void rb_collide_forget_slow(uintptr_t from, size_t bytes)
+{
+    struct slot seen;
+
+    for (unsigned i = 0; i < rb_breakpoints.count; i++) {
+        const uint32_t armed = copy(&slots[i], &seen);
+        if (armed && seen.touch.address < from + bytes && from < seen.touch.address + seen.touch.size)
+            take_away(i, armed);
+    }
+}
+
+// ---- e1 ------------------------------------------------------------------------------------------------
+
+static bool is_due(struct rb_self *me, struct rb_site *site)
+{
+    if (delays)
+        return rb_arch_ticks() >= me->sampling.delay_next;
+    return site->taken < FIRST || __atomic_load_n(&left, __ATOMIC_RELAXED) != 0;
+}
+
+static bool is_wanted(struct rb_self *me, struct rb_site *site, const struct rb_touch *t)
+{
+    const uint32_t share = site->taken / FIRST < LEAST_SHARE ? site->taken / FIRST : LEAST_SHARE;
+
+    return rb_site_can_sleep(site) && !t->atomic && !(t->write ? me->ignore_writes : me->ignore_reads) &&
+           __atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) > 1 && is_due(me, site) &&
+           rb_rng_below(&me->rng, (uint64_t)1 << share) == 0 && !rb_trapped_is_own(me, t->address);
+}
+
+static void write_slot(struct rb_self *me, struct slot *s, const struct rb_touch *t, uintptr_t pc,
+                       uint64_t now)
+{
+    __atomic_store_n(&s->armed, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    s->owner = me;
+    s->steps = __atomic_load_n(&me->steps, __ATOMIC_RELAXED);
+    s->generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+    s->touch = *t;
+    s->where = rb_where(rb_stack_here(&me->walk, pc, rb_process.stack_depth), me->id, t->size);
+    s->until = now + limit;
+    s->own_hits = s->other_hits = 0;
+    uses += uses == UINT32_MAX ? 2 : 1;
+    __atomic_store_n(&s->armed, uses, __ATOMIC_RELEASE);
+}
+
+static bool is_covered(const struct rb_touch *t, uint64_t now)
+{
+    for (unsigned i = 0; i < rb_breakpoints.count; i++)
+        if (!is_free(i, now) && slots[i].touch.address - t->address < t->size)
+            return true;
+    return false;
+}
+
+// Sets a breakpoint for e1: its number, or RB_BREAKPOINT_NONE.
+static unsigned arm(struct rb_self *me, struct rb_site *site, const struct rb_touch *t, uintptr_t pc)
+{
+    const int saved = errno;
+    unsigned i = 0, got = RB_BREAKPOINT_NONE;
+
+    if (!rb_spin_try(&lock))
+        return got;
+    const uint64_t now = rb_clock_ns(CLOCK_MONOTONIC);
+    while (i < rb_breakpoints.count && !is_free(i, now))
+        i++;
+    if (i < rb_breakpoints.count && !is_covered(t, now) && rb_breakpoints_are_ours()) {
+        rb_site_count(site);
+        me->count.sampled++;
+        me->count.watch_armed++;
+        write_slot(me, &slots[i], t, pc, now);
+        if (rb_records())
+            rb_record_access(me, t, pc);
+        if (rb_breakpoint_set(i, t->address, rb_breakpoint_piece(t->address, t->size), !t->write))
+            got = i;
+        else
+            rb_watchpoints_stop("the program has closed their descriptors");
+        if (left)
+            __atomic_store_n(&left, left - 1, __ATOMIC_RELAXED);
+    }
+    rb_spin_unlock(&lock);
+    errno = saved;
+    return got;
+}
+
+// By the kernel, which does not fault: what the hook announces need not be there. False: not to be had.
+static bool read_value(const struct rb_touch *t, uint64_t *value)
+{
+    const struct iovec from = {(void *)t->address, t->size < 8 ? t->size : 8}, to = {value, 8};
+
+    *value = 0;
+    return syscall(SYS_process_vm_readv, (long)syscall(SYS_getpid), &to, 1L, &from, 1L, 0L) > 0;
+}
+
+// Until the use has ended, or the time is up. Outside the guard: the program's handlers run meanwhile.
+static void wait_for(const uint32_t *armed, uint32_t number, uint64_t until)
+{
+    const struct timespec end = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+
+    while (__atomic_load_n(armed, __ATOMIC_ACQUIRE) == number && rb_clock_ns(CLOCK_MONOTONIC) < until)
+        syscall(SYS_futex, armed, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, number, &end, NULL,
+                FUTEX_BITSET_MATCH_ANY);
+}
+
+// The thread stands before e1 until another comes by, or the limit is over. Leaves the guard.
+static void delay(struct rb_self *me, unsigned i, const struct rb_touch *t)
+{
+    const int saved = errno;
+    const uint32_t number = number_of(&slots[i]);
+    const uint64_t start = rb_arch_ticks(), until = slots[i].until;
+    uint64_t before, after;
+
+    const bool known = read_value(t, &before);
+    delayed_until = until;
+    me->count.delays++;
+    rb_leave(me);
+    wait_for(&slots[i].armed, number, until);
+    delayed_until = 0;
+    if ((me = rb_enter()) != NULL) {
+        if (take_away(i, number)) {
+            rb_breakpoint_clear(i);
+            me->count.changed_unseen += known && read_value(t, &after) && after != before;
+        }
+        const uint64_t now = rb_arch_ticks();
+        me->sampling.delay_next = now + (now - start);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+
+// What runs now is a handler: it is not delayed in its turn. One may also have jumped out of the delay.
+static bool is_delayed(void)
+{
+    return RB_UNLIKELY(delayed_until) && rb_clock_ns(CLOCK_MONOTONIC) < delayed_until;
+}
+
+// Also when nothing comes of it: the place costs no more than a burst until the next turn.
+static void count_call(struct rb_self *me, struct rb_site *site)
+{
+    if (!site->others) { // never met
+        site->others = 1;
+        site->left = BURST;
+    }
+    if (site->left)
+        site->left--;
+    else
+        rb_site_sleep(me, site);
+}
+
+static unsigned offer(struct rb_self *me, struct rb_site *site, const struct rb_touch *t, uintptr_t pc)
+{
+    count_call(me, site);
+    return !is_delayed() && is_wanted(me, site, t) ? arm(me, site, t, pc) : RB_BREAKPOINT_NONE;
+}
+
+void rb_collide_access(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
+{
+    const struct rb_touch t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0, true};
+    unsigned got = RB_BREAKPOINT_NONE;
+
+    if (size && address + size > address && !t.atomic) {
+        struct rb_site *site = rb_site_at(me, pc);
+        if (rb_watchpoints_missing() || !rb_static_chosen(pc))
+            rb_site_sleep(me, site);
+        else if (site && rb_watchpoints_on())
+            got = offer(me, site, &t, pc);
+    }
+    if (got != RB_BREAKPOINT_NONE && delays)
+        delay(me, got, &t);
+    else
+        rb_leave(me);
+}
+
+// ---- e2 ------------------------------------------------------------------------------------------------
+
+static void report(struct rb_self *me, const struct slot *e1, const struct rb_trapped *e2,
+                   const ucontext_t *context)
+{
+    const struct rb_unwind_frame frame = rb_arch_frame(context, e2->site);
+    const uint64_t where =
+        rb_where(rb_stack_from(&me->walk, &frame, rb_process.stack_depth), me->id, e2->touch.size);
+    const struct rb_hit before = {e1->touch.address, rb_epoch_make(e1->owner->hb.slot, 1, e1->touch.write),
+                                  e1->where, false};
+
+    if (rb_records())
+        rb_record_access(me, &e2->touch, e2->site);
+    rb_race_found(me, &e2->touch, where, &before);
+    rb_races_report(me);
+}
+
+// Does e1, still as it was, meet e2? What cannot be is counted.
+static bool is_race(struct rb_self *me, const struct slot *e1, const struct rb_touch *e2)
+{
+    if (!(e1->touch.write || e2->write) || (e2->write ? me->ignore_writes : me->ignore_reads)) {
+        me->count.watch_dropped++;
+        return false;
+    }
+    if (e1->generation != __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE) ||
+        !rb_is_remembered(e1->generation) ||
+        rb_clock_ns(CLOCK_MONOTONIC) >= e1->until) {
+        me->count.watch_expired++;
+        return false;
+    }
+    if (has_gone_on(e1)) {
+        me->count.watch_ordered += !delays;
+        me->count.collisions_not_clock += delays;
+        return false;
+    }
+    return true;
+}
+
+// Not judged: given up if it goes on like this.
+static void pass(unsigned i, uint32_t armed, uint8_t *hits, unsigned most)
+{
+    if (!armed || __atomic_add_fetch(hits, 1, __ATOMIC_RELAXED) >= most) {
+        take_away(i, armed);
+        rb_breakpoint_clear(i);
+    }
+}
+
+void rb_collide_trap(const struct rb_breakpoint_hit *hit, const void *context)
+{
+    const unsigned i = hit->number;
+    struct slot *s = &slots[i], e1;
+    struct rb_trapped e2;
+    struct rb_self *me = rb_self_tls ? rb_enter() : NULL;
+    const uint32_t armed = copy(s, &e1);
+    const unsigned bytes = armed ? rb_breakpoint_piece(e1.touch.address, e1.touch.size) : 0;
+
+    if (!me) {
+        pass(i, armed, &s->other_hits, OTHER_HITS);
+        return;
+    }
+    me->count.watch_trapped++;
+    if (!armed || hit->address != e1.touch.address) {
+        me->count.watch_expired++;
+        pass(i, armed, &s->other_hits, OTHER_HITS);
+    } else if (e1.owner == me) {
+        me->count.watch_own++;
+        pass(i, armed, &s->own_hits, has_gone_on(&e1) ? 0 : OWN_HITS);
+    } else if (hit->late || !rb_trapped_find(me, hit->address, bytes, context, &e2)) {
+        me->count.watch_dropped++;
+        pass(i, armed, &s->other_hits, OTHER_HITS);
+    } else if (!is_race(me, &e1, &e2.touch) || !take_away(i, armed)) {
+        pass(i, armed, &s->other_hits, 0);
+    } else {
+        me->count.watch_judged++;
+        rb_breakpoint_clear(i);
+        if (delays)
+            syscall(SYS_futex, &s->armed, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+        report(me, &e1, &e2, context);
+    }
+    rb_leave(me);
+}
+
+// ---- the policies --------------------------------------------------------------------------------------
+
+static int init(void)
+{
+    __builtin_memset(slots, 0, sizeof(slots));
+    lock = 0;
+    left = 0;
+    delayed_until = 0;
+    lonely_turns = 0;
+    rb_ticker_reset_after_fork();
+    delays = rb_sampling_process.spec.ops == &rb_sample_datacollider;
+    limit = rb_sampling_process.spec.length * 1000000u;
+    rb_race_evidence = delays ? "collision" : "clock";
+    rb_process.collides = true;
+    rb_process.rests = (uint8_t)(RB_COUNTS | (rb_options.record[0] ? 0 : RB_RESTS));
+    return rb_static_init();
+}
+
+static uint64_t begin(struct rb_self *me)
+{
+    (void)me;
+    return 0;
+}
+
+// What comes from elsewhere than a hook is not looked at.
+static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+{
+    (void)me;
+    (void)pc;
+    (void)passed;
+    *gap = 0;
+    return RB_PASS;
+}
+
+static bool wake(struct rb_site *site)
+{
+    site->left = BURST;
+    return site->others != 0;
+}
+
+// On the ticker's thread, which has no state.
+static uint64_t turn(void)
+{
+    if (__atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) > 1)
+        lonely_turns = 0;
+    else if (++lonely_turns > 2)
+        return RB_TICKER_END;
+    if (!rb_watchpoints_check())
+        return TURN;
+    const uint64_t now = rb_clock_ns(CLOCK_MONOTONIC);
+    for (unsigned i = 0; i < rb_breakpoints.count && !delays; i++) {
+        struct slot seen;
+        const uint32_t armed = copy(&slots[i], &seen);
+        if (armed && now >= seen.until && take_away(i, armed))
+            rb_breakpoint_clear(i);
+    }
+    rb_sites_flip_all(wake, RB_SITE_AWAKE);
+    __atomic_store_n(&left, rb_breakpoints.count, __ATOMIC_RELAXED);
+    return TURN;
+}
+
+// Without a ticker each place has its first breakpoints, and most are asleep after that.
+static void spawn(struct rb_self *me)
+{
+    (void)me;
+    rb_watchpoints_open();
+    if (rb_watchpoints_on())
+        rb_ticker_start(turn);
+}
+
+// What it accessed is over: its state may become another's.
+static void end(struct rb_self *me)
+{
+    rb_spin_lock(&lock);
+    for (unsigned i = 0; i < rb_breakpoints.count; i++) {
+        const uint32_t armed = number_of(&slots[i]);
+        if (armed && slots[i].owner == me && take_away(i, armed))
+            rb_breakpoint_clear(i);
+    }
+    rb_spin_unlock(&lock);
+}
+
+const struct rb_policy rb_policy_crsampler = {
+    .ops = &rb_sample_crsampler, .init = init, .begin = begin, .end = end, .next = next, .spawn = spawn};
+const struct rb_policy rb_policy_datacollider = {
+    .ops = &rb_sample_datacollider, .init = init, .begin = begin, .end = end, .next = next, .spawn = spawn};

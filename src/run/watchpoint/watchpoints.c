@@ -1,0 +1,357 @@
+// Data breakpoints (inproc/breakpoints.h) for sampled accesses, and what becomes of a trap.
+//
+// Soundness     A trap comes after the instruction and on its thread, before anything else runs there: the
+//               thread's clock is the access's. What is shown to be a plain access that a hook announced is
+//               handled like a sampled one; everything else is dropped (trap_decode.h).
+// Rests         While all rests order is not followed: all breakpoints are given up, and a trap that comes
+//               nevertheless is not judged. The handler asks for that after the access and before the
+//               history, as hooks do: docs/runtime.md, section 3, has why that is enough. A breakpoint is
+//               worth something as long as its access is remembered, which is to the end of its generation.
+// Reuse         Nothing is connected by the breakpoint: the history decides, which is forgotten when memory
+//               starts anew. A breakpoint on memory that has become another's catches accesses of that.
+// Cost          A trap costs microseconds, on a virtual machine tens of them. A breakpoint is given up after
+//               a judged access, or MOST_HITS others. All of it is measured and charged to the allowance, and
+//               at most a quarter of what the sampler earns goes into it.
+#include "run/watchpoint/watchpoints.h"
+
+#include <errno.h>
+
+#include "inproc/breakpoints.h"
+#include "inproc/tool.h"
+#include "run/access/access.h"
+#include "run/core/init.h"
+#include "run/core/upcalls.h"
+#include "run/sampler/sampling.h"
+#include "run/sites/sites.h"
+#include "run/watchpoint/arch_access.h"
+#include "run/watchpoint/collide.h"
+#include "run/watchpoint/trap_decode.h"
+
+#define PLACES       1024u    // of code, by hash
+#define LEAST_SHARE  8        // a place gets at least one breakpoint of 2^8 that it might have
+#define MOST_HITS    2u       // that are not judged, before a breakpoint is given up
+#define REACH        64u      // bytes of code between a call site and its access
+#define INTERVAL     2500000u // ticks between two that are set, at least
+#define SHARE        4        // of what the sampler earns, one of so many
+#define PURSE        6250000  // ticks that may be saved up
+#define FRESH        100000u  // ticks that a write may wait for the thread's next access
+#define LONGEST      500000u  // ticks
+#define TRACED_TURNS 128u     // of the ticker, from one look for a debugger to the next
+#define UNHEARD      64       // hits in a turn that no handler heard of
+
+// What a breakpoint is set for.
+struct slot {
+    uint32_t thread;     // for whose access it is set
+    uint32_t generation; // of the history, that the access is in
+    uint32_t hits;
+    uint8_t *tried; // of the place that it was set at
+};
+
+uint64_t rb_watchpoints_next = UINT64_MAX;
+
+// Written by the thread that opens; later under `lock`, which is only ever tried. Traps come anywhere, also
+// where it is held: they clear breakpoints and write `hits` alone.
+static struct slot slots[RB_BREAKPOINTS];
+static uint32_t turn, turns;
+static rb_spin lock;
+static bool opened, stopped;
+static const char *missing;
+static int64_t purse;  // ticks that may be spent; below zero nothing is set
+static uint64_t spent; // ticks
+
+// How often a breakpoint that was set at a place has been hit: data that its own thread uses all the time, or
+// that others use in good order. One of 2^tried is set. So breakpoints go to places that have not had one,
+// and to those whose data is used seldom: there another thread's access is worth waiting for.
+static uint8_t tried[PLACES];
+
+// An access that is to be watched.
+struct wanted {
+    struct rb_touch touch;
+    uintptr_t pc;
+    uint32_t generation;
+    uint64_t since; // ticks
+};
+static RB_TLS struct wanted waiting; // a write, until the thread is past it
+
+bool rb_watchpoints_on(void)
+{
+    return rb_breakpoints.count && !__atomic_load_n(&stopped, __ATOMIC_RELAXED);
+}
+
+const char *rb_watchpoints_missing(void)
+{
+    return missing;
+}
+
+void rb_watchpoints_refused(const char *reason)
+{
+    char line[256];
+    struct rb_text t;
+
+    missing = reason;
+    if (rb_process.child) // its parent has said so
+        return;
+    rb_text_init(&t, line, sizeof(line));
+    if (rb_process.collides) {
+        rb_put(&t, "Railbird: sampler=");
+        rb_put(&t, rb_options.sampler);
+        rb_put(&t, ": no hardware breakpoints: ");
+    } else {
+        rb_put(&t, "Railbird: watch=1: no hardware breakpoints for sampled accesses: ");
+    }
+    rb_put(&t, reason);
+    rb_put(&t, rb_process.collides ? "; no access is looked at\n" : "; going on without\n");
+    rb_say(t.start, (size_t)(t.at - t.start));
+}
+
+// ---- breakpoints ---------------------------------------------------------------------------------------
+
+// Set, and for an access that is still remembered.
+static bool is_of_use(unsigned number)
+{
+    return rb_breakpoint_is_set(number) &&
+           slots[number].generation == __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+}
+
+static const char *why_not(void)
+{
+#if defined(RB_STATIC)
+    if (rb_process.collides)
+        return "in a static program no call site can be verified";
+#endif
+    return rb_sites_on ? NULL : "the code cannot be changed, so no call site is known";
+}
+
+void rb_watchpoints_open(void)
+{
+    if (opened || !(rb_options.watch || rb_process.collides))
+        return;
+    opened = true;
+    stopped = false;
+    missing = NULL;
+    const char *reason = why_not();
+    if (!reason)
+        reason = rb_breakpoints_open(rb_trap_take);
+    if (reason)
+        rb_watchpoints_refused(reason);
+    else if (!rb_process.collides)
+        rb_watchpoints_next = 0;
+    purse = PURSE;
+}
+
+static void give_up_all(void)
+{
+    __atomic_store_n(&rb_watchpoints_next, UINT64_MAX, __ATOMIC_SEQ_CST);
+    rb_breakpoints_clear_all();
+}
+
+void rb_watchpoints_stop(const char *reason)
+{
+    const int saved = errno;
+
+    if (!rb_breakpoints.count || __atomic_exchange_n(&stopped, true, __ATOMIC_SEQ_CST))
+        return;
+    missing = reason;
+    give_up_all();
+    errno = saved;
+}
+
+// Who is about to set one is not waited for: it is given up when it is hit.
+void rb_watchpoints_rest(void)
+{
+    if (rb_watchpoints_on())
+        give_up_all();
+}
+
+// The descriptors are the parent's events.
+void rb_watchpoints_reset_after_fork(void)
+{
+    rb_watchpoints_next = UINT64_MAX;
+    rb_breakpoints_close();
+    if (opened)
+        missing = NULL;
+    opened = stopped = false;
+    lock = 0;
+    turn = 0;
+    spent = 0;
+}
+
+// ---- arming --------------------------------------------------------------------------------------------
+
+// A free one, or another's; RB_BREAKPOINT_NONE: the bytes have one.
+static unsigned choose(const struct rb_touch *t)
+{
+    unsigned free_one = RB_BREAKPOINT_NONE;
+
+    for (uint32_t i = 0; i < rb_breakpoints.count; i++) {
+        if (!is_of_use(i))
+            free_one = i;
+        else if (rb_breakpoints.at[i].attr.bp_addr - t->address < t->size)
+            return RB_BREAKPOINT_NONE;
+    }
+    return free_one != RB_BREAKPOINT_NONE ? free_one : turn++ % rb_breakpoints.count;
+}
+
+static void pay(uint64_t ticks)
+{
+    if (ticks > LONGEST) // not on a core
+        ticks = LONGEST;
+    __atomic_fetch_add(&spent, ticks, __ATOMIC_RELAXED);
+    if (__atomic_sub_fetch(&purse, (int64_t)ticks, __ATOMIC_RELAXED) < 0)
+        __atomic_store_n(&rb_watchpoints_next, UINT64_MAX, __ATOMIC_RELAXED);
+}
+
+static uint8_t *place_of(uintptr_t pc)
+{
+    return &tried[(pc * 0x9e3779b97f4a7c15u >> 32) % PLACES];
+}
+
+static void arm(struct rb_self *me, const struct wanted *w)
+{
+    const int saved = errno;
+    const uint64_t start = rb_arch_ticks();
+    const struct rb_touch *t = &w->touch;
+    unsigned number;
+
+    if (!rb_spin_try(&lock))
+        return;
+    if (rb_watchpoints_due() && rb_breakpoints_are_ours() && (number = choose(t)) != RB_BREAKPOINT_NONE) {
+        slots[number] = (struct slot){me->id, w->generation, 0, place_of(w->pc)};
+        me->count.watch_armed++;
+        const bool moved =
+            rb_breakpoint_set(number, t->address, rb_breakpoint_piece(t->address, t->size), !t->write);
+        const uint64_t now = rb_arch_ticks();
+        if (__atomic_load_n(&rb_watchpoints_next, __ATOMIC_RELAXED) != UINT64_MAX)
+            __atomic_store_n(&rb_watchpoints_next, now + INTERVAL, __ATOMIC_RELAXED);
+        pay(now - start);
+        if (!moved)
+            rb_watchpoints_stop("the program has closed their descriptors");
+    }
+    rb_spin_unlock(&lock);
+    errno = saved;
+}
+
+// A read is watched at once: its own thread's reads do not trap. A write would trap first of all itself, the
+// hook being called before it: it waits for the thread's next access, if that comes soon.
+void rb_watchpoints_arm(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
+{
+    const struct wanted w = {*t, pc, __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED),
+                             rb_arch_ticks()};
+
+    if (waiting.touch.size && w.since - waiting.since < FRESH && w.generation == waiting.generation) {
+        arm(me, &waiting);
+        waiting.touch.size = 0;
+        return;
+    }
+    if (t->atomic || rb_trapped_is_own(me, t->address) ||
+        rb_rng_below(&me->rng, (uint64_t)1 << *place_of(pc)) != 0)
+        return;
+    if (t->write)
+        waiting = w;
+    else
+        arm(me, &w);
+}
+
+// ---- traps ---------------------------------------------------------------------------------------------
+
+static void judge(struct rb_self *me, const struct rb_trapped *c, const ucontext_t *context)
+{
+    const struct rb_unwind_frame frame = rb_arch_frame(context, c->site);
+
+    rb_access_trapped(me, &c->touch, &frame);
+    rb_races_report(me);
+}
+
+static void done_with(unsigned number, bool judged)
+{
+    struct slot *s = &slots[number];
+
+    if (__atomic_add_fetch(&s->hits, 1, __ATOMIC_RELAXED) < MOST_HITS && !judged && is_of_use(number) &&
+        rb_adaptive_taking())
+        return;
+    uint8_t *place = s->tried;
+    rb_breakpoint_clear(number);
+    if (place)
+        *place = (uint8_t)(*place + (*place < LEAST_SHARE));
+}
+
+bool rb_watchpoints_trap(const siginfo_t *info, void *context)
+{
+    const struct rb_breakpoint_hit hit = rb_breakpoint_hit(info, context);
+    struct rb_trapped caught;
+    struct rb_self *me;
+
+    if (hit.number >= RB_BREAKPOINTS)
+        return hit.number == RB_BREAKPOINT_LOST;
+    const uint64_t start = rb_arch_ticks();
+    const struct perf_event_attr *at = &rb_breakpoints.at[hit.number].attr;
+    bool judged = false;
+    if (!rb_breakpoints_are_ours())
+        return true;
+    if (__atomic_load_n(&stopped, __ATOMIC_RELAXED)) {
+        rb_breakpoint_clear(hit.number);
+        return true;
+    }
+    if (rb_process.collides) {
+        rb_collide_trap(&hit, context);
+        return true;
+    }
+    me = rb_self_tls ? rb_enter() : NULL;
+    if (me) {
+        const bool own = slots[hit.number].thread == me->id;
+        // First: is it taken; what is asked of the history comes after that.
+        const bool there = rb_adaptive_taking() && is_of_use(hit.number) && at->bp_addr == hit.address;
+        me->count.watch_trapped++;
+        if (own) {
+            me->count.watch_own++;
+        } else if (there && !hit.late &&
+                   rb_trapped_find(me, hit.address, (unsigned)at->bp_len, context, &caught)) {
+            judged = true;
+            me->count.watch_judged++;
+        } else {
+            me->count.watch_dropped++;
+        }
+    }
+    done_with(hit.number, judged);
+    const uint64_t ticks = rb_arch_ticks() - start + rb_breakpoints.trap_ticks;
+    pay(ticks);
+    if (me) {
+        rb_sampling_cost(me, ticks);
+        if (judged)
+            judge(me, &caught, context);
+        rb_leave(me);
+    }
+    return true;
+}
+
+// ---- the ticker ----------------------------------------------------------------------------------------
+
+bool rb_watchpoints_check(void)
+{
+    if (!rb_watchpoints_on())
+        return false;
+    if (rb_breakpoints_unheard() > UNHEARD)
+        rb_watchpoints_stop("the program blocks SIGTRAP");
+    else if (++turns % TRACED_TURNS == 0 && rb_breakpoints_traced())
+        rb_watchpoints_stop("a debugger is there");
+    return rb_watchpoints_on();
+}
+
+void rb_watchpoints_turn(int64_t earned, bool open)
+{
+    if (!rb_watchpoints_check())
+        return;
+    const int64_t left = __atomic_add_fetch(&purse, earned / SHARE, __ATOMIC_RELAXED);
+    if (left > PURSE)
+        __atomic_store_n(&purse, PURSE, __ATOMIC_RELAXED);
+    const uint64_t due = __atomic_load_n(&rb_watchpoints_next, __ATOMIC_RELAXED);
+    if (open && left > 0 && due == UINT64_MAX)
+        __atomic_store_n(&rb_watchpoints_next, rb_arch_ticks(), __ATOMIC_RELAXED);
+    else if (!open && due != UINT64_MAX)
+        __atomic_store_n(&rb_watchpoints_next, UINT64_MAX, __ATOMIC_RELAXED);
+}
+
+uint64_t rb_watchpoints_spent(void)
+{
+    return __atomic_load_n(&spent, __ATOMIC_RELAXED);
+}

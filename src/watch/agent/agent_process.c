@@ -1,0 +1,99 @@
+// What the process does that the agent must know of beforehand: it ends, unloads libraries, puts itself
+// behind a filter of system calls, or makes system calls past libc's functions.
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inproc/unwind.h"
+#include "watch/agent/agent.h"
+
+int dlclose(void *handle);
+
+// ---- the end --------------------------------------------------------------------------------------------
+
+RB_EXPORT void _exit(int status)
+{
+    syscall(SYS_exit_group, (long)rb_agent_finish(status));
+    __builtin_unreachable();
+}
+
+RB_EXPORT void _Exit(int status);
+RB_EXPORT void _Exit(int status)
+{
+    syscall(SYS_exit_group, (long)rb_agent_finish(status));
+    __builtin_unreachable();
+}
+
+// ---- libraries ------------------------------------------------------------------------------------------
+
+// Nothing of ours is left in a library that may go, and nothing is planted until it is gone; the agent's
+// thread looks at the loader's list before it plants again.
+RB_EXPORT int dlclose(void *handle)
+{
+    const int saved = errno;
+
+    rb_agent_bump();
+    __atomic_fetch_add(&rb_plant_holds, 1, __ATOMIC_SEQ_CST);
+    rb_spin_lock(&rb_plant_lock);
+    rb_sites_withdraw_all(false);
+    rb_spin_unlock(&rb_plant_lock);
+    errno = saved;
+    const int r = RB_NEXT(dlclose)(handle);
+    rb_unwind_forget();
+    __atomic_fetch_sub(&rb_plant_holds, 1, __ATOMIC_SEQ_CST);
+    return r;
+}
+
+// ---- filters of system calls ----------------------------------------------------------------------------
+
+// What the filter says is not known; that the agent's calls are allowed is not likely.
+RB_EXPORT int prctl(int what, ...)
+{
+    unsigned long a[4];
+    va_list list;
+
+    va_start(list, what);
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(list, unsigned long);
+    va_end(list);
+    rb_agent_bump();
+    if (what == PR_SET_SECCOMP)
+        rb_agent_before_filter();
+    return RB_NEXT(prctl)(what, a[0], a[1], a[2], a[3]);
+}
+
+// ---- system calls by number -----------------------------------------------------------------------------
+
+#undef syscall
+long syscall(long number, ...);
+long rb_raw_syscall(long number, ...);
+
+// All of them count as synchronisation: futex is the one that does.
+RB_EXPORT long syscall(long number, ...)
+{
+    long a[6];
+    va_list list;
+
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(list, long);
+    va_end(list);
+    rb_agent_bump();
+    switch (number) {
+    case SYS_seccomp:
+        rb_agent_before_filter();
+        break;
+    case SYS_exit_group:
+        a[0] = rb_agent_finish((int)a[0]);
+        break;
+    case SYS_rt_sigprocmask:
+        return rb_trap_mask_by_number(a[0], a[1], a[2], a[3]);
+    default:
+        break;
+    }
+    return rb_raw_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}

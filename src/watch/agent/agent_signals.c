@@ -1,0 +1,437 @@
+// SIGTRAP, which the agent needs and the program may use for itself.
+//
+// An int3 in a thread that has SIGTRAP blocked kills the process: the kernel forces the signal. So from the
+// moment it is taken SIGTRAP is blocked in no thread while that runs code of the program. What the program
+// asks for is kept and told back to it: masks, the masks of its handlers, those that a system call has for
+// its time (a handler that ends such a wait runs with it). docs/watch.md, "Masks", has what is left.
+//
+// A SIGTRAP that is not ours does what it would have done. One that was sent while the program has it blocked
+// waits here until it is unblocked.
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/ticks.h"
+#include "watch/agent/agent.h"
+
+#define SIGNALS  65
+#define LONGEST  500000u // ticks of a trap; more, and the thread was not on a core
+#define PATIENCE 5000    // milliseconds
+#define BIT      ((uint64_t)1 << (SIGTRAP - 1))
+
+static bool taken;
+static struct sigaction
+    wanted; // by the program, of SIGTRAP; for one thread at a time to change, as sigaction's
+static bool masks_trap[SIGNALS]; // this signal's handler wants SIGTRAP blocked
+static RB_TLS bool hidden;       // the program thinks that SIGTRAP is blocked
+static RB_TLS bool waiting;      // and one has come
+static RB_TLS siginfo_t waiting_is;
+static uint32_t looking; // threads that are looking at a trap of ours
+
+bool rb_trap_hidden(void)
+{
+    return hidden;
+}
+
+static bool has_handler(const struct sigaction *a)
+{
+    return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN;
+}
+
+// ---- a trap ---------------------------------------------------------------------------------------------
+
+static void call_program(siginfo_t *info, ucontext_t *context)
+{
+    const struct sigaction a = wanted;
+    uint64_t mask, more;
+
+    __builtin_memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+    __builtin_memcpy(&more, &a.sa_mask, sizeof(more));
+    mask = (mask | more) & ~BIT;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8L);
+    if (a.sa_flags & SA_RESETHAND)
+        wanted = (struct sigaction){.sa_handler = SIG_DFL};
+    if (a.sa_flags & SA_SIGINFO)
+        a.sa_sigaction(SIGTRAP, info, context);
+    else
+        a.sa_handler(SIGTRAP);
+}
+
+static void stray(siginfo_t *info, ucontext_t *context)
+{
+    if (hidden && info->si_code <= 0) {
+        waiting = true;
+        waiting_is = *info;
+        return;
+    }
+    if (!hidden && has_handler(&wanted)) {
+        call_program(info, context);
+        return;
+    }
+    if (wanted.sa_handler == SIG_IGN && info->si_code <= 0)
+        return;
+    const struct sigaction standard = {.sa_handler = SIG_DFL}; // it comes again when we return
+    RB_NEXT(sigaction)(SIGTRAP, &standard, NULL);
+    syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), syscall(SYS_gettid), (long)SIGTRAP, info);
+}
+
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+    const int saved = errno;
+    const uint64_t start = rb_arch_ticks();
+    const struct rb_breakpoint_hit hit = rb_breakpoint_hit(info, context);
+
+    (void)number;
+    rb_stood = 0;
+    __atomic_fetch_add(&looking, 1, __ATOMIC_SEQ_CST);
+    if (hit.number < RB_BREAKPOINTS)
+        rb_sample_hit(&hit, context);
+    const bool ours =
+        hit.number != RB_BREAKPOINT_NONE || (info->si_code == SI_KERNEL && rb_sample_int3(context));
+    __atomic_fetch_sub(&looking, 1, __ATOMIC_SEQ_CST);
+    if (!ours)
+        stray(info, context);
+    const uint64_t ticks = rb_arch_ticks() - start - rb_stood;
+    rb_agent_pay((ticks < LONGEST ? ticks : LONGEST) + rb_breakpoints.trap_ticks);
+    errno = saved;
+}
+
+// System calls are about to be filtered: whoever looks at a trap has made its own first. Who comes later
+// makes none.
+void rb_trap_drain(void)
+{
+    const struct timespec pause = {0, 1000000};
+
+    for (unsigned i = 0; i < PATIENCE && __atomic_load_n(&looking, __ATOMIC_SEQ_CST); i++)
+        syscall(SYS_clock_nanosleep, (long)CLOCK_MONOTONIC, 0L, &pause, NULL);
+}
+
+// ---- taking it ------------------------------------------------------------------------------------------
+
+// All signals wait while we look at a trap; what the program's own handler wants, call_program sets.
+static int install(void)
+{
+    struct sigaction mine = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+    sigfillset(&mine.sa_mask);
+    if (has_handler(&wanted))
+        mine.sa_flags = (wanted.sa_flags & (SA_RESTART | SA_ONSTACK)) | SA_SIGINFO;
+    return RB_NEXT(sigaction)(SIGTRAP, &mine, NULL);
+}
+
+// Handlers from before: their masks.
+static void strip_handlers(void)
+{
+    struct sigaction a;
+
+    for (int i = 1; i < SIGNALS; i++)
+        if (i != SIGTRAP && i != SIGKILL && i != SIGSTOP && RB_NEXT(sigaction)(i, NULL, &a) == 0 &&
+            has_handler(&a) && sigismember(&a.sa_mask, SIGTRAP) == 1) {
+            masks_trap[i] = true;
+            sigdelset(&a.sa_mask, SIGTRAP);
+            RB_NEXT(sigaction)(i, &a, NULL);
+        }
+}
+
+void rb_trap_begin(bool was_hidden)
+{
+    const uint64_t bit = BIT;
+    uint64_t before = 0;
+
+    hidden = was_hidden;
+    if (!__atomic_load_n(&taken, __ATOMIC_RELAXED))
+        return;
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, &before, 8L);
+    if (before & BIT)
+        hidden = true;
+}
+
+bool rb_trap_take(void)
+{
+    if (taken)
+        return true;
+    if (RB_NEXT(sigaction)(SIGTRAP, NULL, &wanted))
+        return false;
+    __atomic_store_n(&taken, true, __ATOMIC_SEQ_CST);
+    if (install()) {
+        __atomic_store_n(&taken, false, __ATOMIC_SEQ_CST);
+        return false;
+    }
+    strip_handlers();
+    rb_trap_begin(hidden);
+    return true;
+}
+
+// The calling thread is the only one.
+void rb_trap_refused(void)
+{
+    const uint64_t bit = BIT;
+
+    if (!taken)
+        return;
+    __atomic_store_n(&taken, false, __ATOMIC_SEQ_CST);
+    RB_NEXT(sigaction)(SIGTRAP, &wanted, NULL);
+    if (hidden)
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, 8L);
+    hidden = false;
+}
+
+bool rb_trap_is_ours(void)
+{
+    struct {
+        void (*handler)(int, siginfo_t *, void *);
+        unsigned long flags, restorer, mask;
+    } now;
+
+    return syscall(SYS_rt_sigaction, (long)SIGTRAP, NULL, &now, 8L) == 0 && now.handler == on_trap;
+}
+
+// ---- what the program asks for --------------------------------------------------------------------------
+
+RB_EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    struct sigaction mine;
+
+    rb_agent_bump();
+    if (!taken || number <= 0 || number >= SIGNALS)
+        return RB_NEXT(sigaction)(number, action, old);
+    if (number == SIGTRAP) {
+        const struct sigaction before = wanted;
+        if (action) {
+            wanted = *action;
+            const int r = install();
+            if (r)
+                return r;
+        }
+        if (old)
+            *old = before;
+        return 0;
+    }
+    const bool before = masks_trap[number];
+    if (action) {
+        mine = *action;
+        masks_trap[number] = sigismember(&mine.sa_mask, SIGTRAP) == 1;
+        sigdelset(&mine.sa_mask, SIGTRAP);
+        action = &mine;
+    }
+    const int r = RB_NEXT(sigaction)(number, action, old);
+    if (r)
+        masks_trap[number] = before;
+    else if (old && before)
+        sigaddset(&old->sa_mask, SIGTRAP);
+    return r;
+}
+
+static sighandler_t set_handler(sighandler_t (*real)(int, sighandler_t), int number, sighandler_t handler,
+                                int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
+
+    rb_agent_bump();
+    if (!taken || number != SIGTRAP)
+        return real(number, handler);
+    if (handler == SIG_ERR) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    sigemptyset(&action.sa_mask);
+    if (sigaction(number, &action, &old))
+        return SIG_ERR;
+    return old.sa_flags & SA_SIGINFO ? (sighandler_t)(void (*)(void))old.sa_sigaction : old.sa_handler;
+}
+
+RB_EXPORT sighandler_t signal(int number, sighandler_t handler)
+{
+    return set_handler(RB_NEXT(signal), number, handler, SA_RESTART);
+}
+
+RB_EXPORT sighandler_t ssignal(int number, sighandler_t handler)
+{
+    return set_handler(RB_NEXT(ssignal), number, handler, SA_RESTART);
+}
+
+RB_EXPORT sighandler_t sysv_signal(int number, sighandler_t handler)
+{
+    return set_handler(RB_NEXT(sysv_signal), number, handler, (int)SA_RESETHAND | SA_NODEFER);
+}
+
+RB_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler)
+{
+    return set_handler(RB_NEXT(__sysv_signal), number, handler, (int)SA_RESETHAND | SA_NODEFER);
+}
+
+// ---- masks ----------------------------------------------------------------------------------------------
+
+static void deliver_waiting(void)
+{
+    if (!waiting || hidden)
+        return;
+    waiting = false;
+    syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), syscall(SYS_gettid), (long)SIGTRAP, &waiting_is);
+}
+
+// The kernel changes the mask that the program believes in; then SIGTRAP is taken out again.
+static void show_mask(void)
+{
+    const uint64_t bit = BIT;
+
+    if (taken && hidden)
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, 8L);
+}
+
+static void hide_mask(void)
+{
+    const uint64_t bit = BIT;
+    uint64_t blocked = 0;
+
+    if (!taken)
+        return;
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, &blocked, 8L);
+    hidden = blocked & BIT;
+    deliver_waiting();
+}
+
+static int change_mask(int (*real)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set,
+                       sigset_t *old)
+{
+    rb_agent_bump();
+    show_mask();
+    const int r = real(how, set, old);
+    hide_mask();
+    return r;
+}
+
+long rb_trap_mask_by_number(long how, long set, long old, long size)
+{
+    show_mask();
+    const long r = syscall(SYS_rt_sigprocmask, how, set, old, size);
+    hide_mask();
+    return r;
+}
+
+RB_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+    return change_mask(RB_NEXT(pthread_sigmask), how, set, old);
+}
+
+RB_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+    return change_mask(RB_NEXT(sigprocmask), how, set, old);
+}
+
+// The old functions of BSD and System V, in terms of the new one.
+static int old_mask(int how, int bits)
+{
+    sigset_t set, before;
+    int was = 0;
+
+    sigemptyset(&set);
+    for (int i = 1; i < 32; i++)
+        if ((unsigned)bits >> (i - 1) & 1)
+            sigaddset(&set, i);
+    sigprocmask(how, &set, &before);
+    for (int i = 1; i < 32; i++)
+        was |= sigismember(&before, i) == 1 ? 1 << (i - 1) : 0;
+    return was;
+}
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+RB_EXPORT int sigblock(int bits)
+{
+    return old_mask(SIG_BLOCK, bits);
+}
+
+RB_EXPORT int sigsetmask(int bits)
+{
+    return old_mask(SIG_SETMASK, bits);
+}
+
+static int one(int how, int number)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    if (sigaddset(&set, number))
+        return -1;
+    return sigprocmask(how, &set, NULL);
+}
+
+RB_EXPORT int sighold(int number)
+{
+    return one(SIG_BLOCK, number);
+}
+
+RB_EXPORT int sigrelse(int number)
+{
+    return one(SIG_UNBLOCK, number);
+}
+
+RB_EXPORT sighandler_t sigset(int number, sighandler_t handler)
+{
+    if (!taken || number != SIGTRAP)
+        return RB_NEXT(sigset)(number, handler);
+    const bool was = hidden;
+    if (handler == SIG_HOLD)
+        one(SIG_BLOCK, number);
+    sighandler_t before = handler == SIG_HOLD ? wanted.sa_handler : set_handler(NULL, number, handler, 0);
+    if (handler != SIG_HOLD)
+        one(SIG_UNBLOCK, number);
+    return was ? SIG_HOLD : before;
+}
+
+// ---- masks for the time of a call -----------------------------------------------------------------------
+
+// The set without SIGTRAP, in *mine; NULL stays.
+static const sigset_t *without(const sigset_t *set, sigset_t *mine)
+{
+    rb_agent_bump();
+    if (!set || !taken)
+        return set;
+    *mine = *set;
+    sigdelset(mine, SIGTRAP);
+    return mine;
+}
+
+RB_EXPORT int sigsuspend(const sigset_t *set)
+{
+    sigset_t mine;
+
+    return RB_NEXT(sigsuspend)(without(set, &mine));
+}
+
+RB_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *most, const sigset_t *set)
+{
+    sigset_t mine;
+
+    return RB_NEXT(ppoll)(fds, count, most, without(set, &mine));
+}
+
+RB_EXPORT int pselect(int count, fd_set *in, fd_set *out, fd_set *except, const struct timespec *most,
+                      const sigset_t *set)
+{
+    sigset_t mine;
+
+    return RB_NEXT(pselect)(count, in, out, except, most, without(set, &mine));
+}
+
+RB_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int count, int most, const sigset_t *set)
+{
+    sigset_t mine;
+
+    return RB_NEXT(epoll_pwait)(fd, events, count, most, without(set, &mine));
+}
+
+RB_EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int count, const struct timespec *most,
+                           const sigset_t *set)
+{
+    sigset_t mine;
+
+    return RB_NEXT(epoll_pwait2)(fd, events, count, most, without(set, &mine));
+}

@@ -1,0 +1,303 @@
+// The agent's own thread: plants sites, takes back what nobody came by, ends breakpoints that had their time,
+// asks for tables, reports. A thread of libc's, with all signals blocked but SIGTRAP, that ends by itself
+// when the program's threads have all ended, so that the process can.
+//
+// Rate      Tokens: so many a second, one less for each sample. While there are some, sites are planted, a
+//           few a turn; the oldest give way. So the rate of samples follows the wish where code is executed
+//           at all, and what is planted is uniform over sites. docs/watch.md, "Which accesses are sampled".
+// Groups    What costs a program most is that a breakpoint is set at all: processors fill and copy memory
+//           many times slower then (rep stos, rep movs). So tokens are saved until there are as many as
+//           breakpoints, and used together.
+// Budget    What traps and this thread take, measured, and a part of what the program takes while a
+//           breakpoint is set, is at most a share of the processor time of the process, or of a tenth of a
+//           core's if the process takes less. Above it nothing is planted. Delays have a budget of the
+//           same share, of the time that threads exist.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/ticks.h"
+#include "inproc/host.h"
+#include "watch/agent/agent.h"
+
+#define TURN_NS     10000000u
+#define IDLE_NS     50000000u
+#define RING        512u
+#define STACK_BYTES ((size_t)256 << 10)
+#define LOOK_NS     1000000000u // from one look at the world to the next
+#define UNHEARD     4096
+#define ALLOWANCE   5000000u // nanoseconds that may be spent before there is anything to take a share of
+#define MOST_RATED  65536u
+#define SLOWED      4u // while a breakpoint is set, one part in so many is lost (measured: 3 to 5, on programs that fill memory)
+
+struct planted {
+    struct rb_code_module *module;
+    uint32_t site;
+};
+
+rb_spin rb_plant_lock;
+uint32_t rb_plant_holds;
+
+static struct planted ring[RING];
+static uint32_t ring_at;
+static struct planted *rated; // --rate: the sites that are planted again and again
+static uint32_t rated_count, rated_at;
+static struct rb_rng rng;
+static uint32_t wake_word, stopping, running;
+static uint64_t trap_ticks, delay_ns, delay_allowed; // ticks and nanoseconds
+static uint64_t began, last_turn, last_look, last_samples, thread_ns;
+static uint64_t last_cpu, set_ns; // processor time of the process, all in all and while one was set
+static bool was_set;
+static int64_t tokens; // in millionths
+static bool using;     // a group of them
+
+// ---- cost -----------------------------------------------------------------------------------------------
+
+void rb_agent_pay(uint64_t ticks)
+{
+    __atomic_fetch_add(&trap_ticks, ticks, __ATOMIC_RELAXED);
+}
+
+void rb_agent_delayed(uint64_t ticks)
+{
+    const uint64_t ns = rb_agent_ns(ticks);
+    const uint64_t all = __atomic_add_fetch(&delay_ns, ns, __ATOMIC_RELAXED);
+
+    __atomic_store_n(&rb_counts.delay_ms, all / 1000000u, __ATOMIC_RELAXED);
+}
+
+bool rb_agent_may_delay(void)
+{
+    return __atomic_load_n(&delay_ns, __ATOMIC_RELAXED) <= __atomic_load_n(&delay_allowed, __ATOMIC_RELAXED);
+}
+
+static uint64_t spent_ns(void)
+{
+    return rb_agent_ns(__atomic_load_n(&trap_ticks, __ATOMIC_RELAXED)) + thread_ns + set_ns / SLOWED;
+}
+
+// What the budget is a share of. A process that does little still has something to spend.
+static uint64_t basis_ns(uint64_t now)
+{
+    return rb_agent_clock(CLOCK_PROCESS_CPUTIME_ID) + (now - began) / 10;
+}
+
+double rb_agent_cost(void)
+{
+    return began ? (double)spent_ns() / (double)(rb_agent_clock(CLOCK_PROCESS_CPUTIME_ID) + 1) : 0;
+}
+
+static bool is_within_budget(uint64_t now)
+{
+    return spent_ns() <= ALLOWANCE + (uint64_t)((double)basis_ns(now) * (double)rb_agent.budget / 1e6);
+}
+
+// ---- planting; the lock is held ---------------------------------------------------------------------------
+
+static void plant_some(unsigned count)
+{
+    const uint64_t sites = rb_sites_total();
+    struct rb_code_module *m;
+    uint32_t site;
+
+    rb_counts.sites = sites;
+    for (unsigned i = 0; sites && i < count; i++) {
+        if (!rb_site_pick(rb_rng_below(&rng, sites), &m, &site) || !rb_site_plant(m, site, RB_SITE_SET))
+            continue;
+        struct planted *p = &ring[ring_at++ % RING];
+        if (p->module && p->module->from && rb_site_withdraw(p->module, p->site))
+            RB_COUNTED(withdrawn);
+        *p = (struct planted){m, site};
+    }
+}
+
+// The fixed part of the sites: by a hash, so that it is the same in each run with the same seed.
+static void choose_rated(void)
+{
+    if (!rated) {
+        void *map = mmap(NULL, MOST_RATED * sizeof(*rated), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (map == MAP_FAILED)
+            return;
+        rated = map;
+    }
+    rated_count = 0;
+    rb_counts.sites = rb_sites_total();
+    for (uint32_t i = 0; i < rb_module_count; i++) {
+        struct rb_code_module *m = &rb_modules[i];
+        for (uint32_t k = 0; m->from && k < m->table.header->sites && rated_count < MOST_RATED; k++)
+            if (rb_mix64(rb_mix64(rb_agent_seed + m->table.row[m->table.site[k]].offset) + i) % 1000000u <
+                rb_agent.rate)
+                rated[rated_count++] = (struct planted){m, k};
+    }
+}
+
+static void plant_rated(unsigned count)
+{
+    for (unsigned i = 0; i < count && i < rated_count; i++) {
+        const struct planted *p = &rated[rated_at++ % rated_count];
+        if (p->module->from)
+            rb_site_plant(p->module, p->site, RB_SITE_SET);
+    }
+}
+
+static unsigned batch(void)
+{
+    const unsigned n = rb_agent.per_second / 8;
+
+    return n < 32 ? 32 : n > 256 ? 256 : n;
+}
+
+static void plant(uint64_t now)
+{
+    const uint64_t samples = __atomic_load_n(&rb_counts.samples, __ATOMIC_RELAXED);
+
+    tokens += (int64_t)((now - last_turn) / 1000 * rb_agent.per_second) -
+              (int64_t)(samples - last_samples) * 1000000;
+    const int64_t group = (int64_t)RB_BREAKPOINTS * 1000000;
+    const int64_t most = (int64_t)rb_agent.per_second * 100000 + group;
+    tokens = tokens > most ? most : tokens < -4 * most ? -4 * most : tokens;
+    using = tokens >= group || (using && tokens > 0);
+    last_samples = samples;
+    if (!is_within_budget(now))
+        return;
+    if (rb_agent.mode == RB_MODE_BOTH && rb_agent_may_delay())
+        rb_pairs_return(16);
+    if (rb_agent.mode == RB_MODE_COLLIDE && !rb_agent_may_delay())
+        return;
+    if (rb_agent.rate)
+        plant_rated(1024);
+    else if (using)
+        plant_some(batch());
+}
+
+// ---- turns ----------------------------------------------------------------------------------------------
+
+// Reasons to stop for good.
+static const char *look_at_world(void)
+{
+    if (rb_breakpoints_traced())
+        return "a debugger is there";
+    if (!rb_trap_is_ours())
+        return "the program has taken SIGTRAP past libc";
+    if (rb_breakpoints_unheard() > UNHEARD)
+        return "the program blocks SIGTRAP past libc";
+    return NULL;
+}
+
+static uint64_t turn(void)
+{
+    const uint64_t now = rb_agent_clock(CLOCK_MONOTONIC), threads = rb_threads_alive();
+    const char *why = __atomic_load_n(&rb_agent_missing, __ATOMIC_RELAXED);
+
+    const uint64_t cpu = rb_agent_clock(CLOCK_PROCESS_CPUTIME_ID);
+    set_ns += was_set ? cpu - last_cpu : 0;
+    last_cpu = cpu;
+    rb_pairs_work();
+    if (rb_options.halt_on_error && rb_counts.confirmed)
+        syscall(SYS_exit_group, (long)rb_agent_finish(rb_options.exitcode ? (int)rb_options.exitcode : 66));
+    if (!why && now - last_look >= LOOK_NS) {
+        last_look = now;
+        why = look_at_world();
+    }
+    __atomic_store_n(&delay_allowed,
+                     ALLOWANCE +
+                         (uint64_t)((double)(now - began) * (double)threads * (double)rb_agent.budget / 1e6),
+                     __ATOMIC_RELAXED);
+    rb_spin_lock(&rb_plant_lock);
+    const bool free_to = __atomic_load_n(&rb_plant_holds, __ATOMIC_SEQ_CST) == 0;
+    const bool changed = free_to && rb_modules_look();
+    if (free_to && !changed && !why && threads > 1 && __atomic_load_n(&rb_agent_on, __ATOMIC_SEQ_CST))
+        plant(now);
+    rb_spin_unlock(&rb_plant_lock);
+    if (changed) {
+        rb_modules_take();
+        if (rb_agent.rate)
+            choose_rated();
+    }
+    last_turn = now;
+    thread_ns = rb_agent_clock(CLOCK_THREAD_CPUTIME_ID);
+    if (!why)
+        why = rb_code_refused;
+    if (why)
+        rb_agent_stop(why);
+    return changed ? 0 : rb_samples_wait(threads > 1 && is_within_budget(now) ? TURN_NS : IDLE_NS, &was_set);
+}
+
+void rb_agent_wake(void)
+{
+    __atomic_fetch_add(&wake_word, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &wake_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0L);
+}
+
+static void *run(void *unused)
+{
+    (void)unused;
+    syscall(SYS_prctl, 15L /* PR_SET_NAME */, "railbird");
+    last_turn = last_look = rb_agent_clock(CLOCK_MONOTONIC);
+    while (!__atomic_load_n(&stopping, __ATOMIC_SEQ_CST) && rb_threads_alive() > 0) {
+        const uint32_t word = __atomic_load_n(&wake_word, __ATOMIC_SEQ_CST);
+        const uint64_t wait = turn();
+        const struct timespec pause = {(time_t)(wait / 1000000000u), (long)(wait % 1000000000u)};
+        if (!__atomic_load_n(&rb_agent_on, __ATOMIC_SEQ_CST))
+            break;
+        if (wait)
+            syscall(SYS_futex, &wake_word, FUTEX_WAIT_PRIVATE, (long)word, &pause, NULL, 0L);
+    }
+    rb_agent_stop(NULL);
+    __atomic_store_n(&running, 0, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &running, FUTEX_WAKE_PRIVATE, 64L, NULL, NULL, 0L);
+    return NULL;
+}
+
+bool rb_agent_thread_start(void)
+{
+    uint64_t all = ~((uint64_t)1 << (SIGTRAP - 1)), before;
+    pthread_attr_t attr;
+    pthread_t thread;
+
+    rb_rng_seed(&rng, rb_agent_seed);
+    began = rb_agent_clock(CLOCK_MONOTONIC);
+    delay_allowed = ALLOWANCE;
+    stopping = 0;
+    running = 1;
+    if (pthread_attr_init(&attr))
+        return false;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    syscall(SYS_rt_sigprocmask, (long)SIG_SETMASK, &all, &before, 8L);
+    const int r = RB_NEXT(pthread_create)(&thread, &attr, run, NULL);
+    syscall(SYS_rt_sigprocmask, (long)SIG_SETMASK, &before, NULL, 8L);
+    pthread_attr_destroy(&attr);
+    if (r)
+        running = 0;
+    return r == 0;
+}
+
+void rb_agent_thread_stop(void)
+{
+    const struct timespec pause = {0, 100000000};
+
+    __atomic_store_n(&stopping, 1, __ATOMIC_SEQ_CST);
+    rb_agent_wake();
+    for (unsigned i = 0; i < 50 && __atomic_load_n(&running, __ATOMIC_SEQ_CST); i++)
+        syscall(SYS_futex, &running, FUTEX_WAIT_PRIVATE, 1L, &pause, NULL, 0L);
+}
+
+void rb_agent_thread_after_fork(void)
+{
+    running = stopping = 0;
+    trap_ticks = delay_ns = delay_allowed = last_cpu = set_ns = 0;
+    was_set = false;
+    began = last_samples = thread_ns = 0;
+    tokens = 0;
+    using = false;
+    ring_at = 0;
+    for (unsigned i = 0; i < RING; i++)
+        ring[i].module = NULL;
+}

@@ -1,0 +1,370 @@
+#include "watch/code_table/code_table_elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NT_BUILD_ID_TYPE 3u
+#define SHT_UNWIND       0x70000001u // SHT_X86_64_UNWIND
+#define NEWEST_GCC       15          // the next one may fold volatile accesses, which atomics are to it
+#define NEWEST_CLANG     19
+
+// Bytes of the file, or NULL if they are not all in it.
+static const uint8_t *bytes_at(const struct rb_code_file *f, uint64_t offset, uint64_t bytes)
+{
+    return offset <= f->bytes && bytes <= f->bytes - offset ? f->data + offset : NULL;
+}
+
+// `count` entries of at least `least` bytes each, copied: alignment is the file's affair.
+static void *copy_table(const struct rb_code_file *f, uint64_t offset, uint64_t count, uint64_t each,
+                        uint64_t least)
+{
+    const uint8_t *from = each == least && count ? bytes_at(f, offset, count * each) : NULL;
+    void *copy = from ? malloc((size_t)(count * each)) : NULL;
+
+    if (copy)
+        memcpy(copy, from, (size_t)(count * each));
+    return copy;
+}
+
+// ---- the file ------------------------------------------------------------------------------------------
+
+static int map_file(struct rb_code_file *f, struct rb_error *e)
+{
+    struct stat st;
+    const int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return rb_bad_input(e, "%s: %s", f->path, strerror(errno));
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return rb_bad_input(e, "%s: expected a file", f->path);
+    }
+    void *data = st.st_size ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    close(fd);
+    if (data == MAP_FAILED)
+        return rb_bad_input(e, "%s: expected an ELF file", f->path);
+    f->data = data;
+    f->bytes = (size_t)st.st_size;
+    return 0;
+}
+
+static bool is_ours(const Elf64_Ehdr *h)
+{
+    return h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_ident[EI_DATA] == ELFDATA2LSB &&
+           h->e_machine == EM_X86_64;
+}
+
+// The build-id of a piece of notes; what is longer than ours is cut.
+static bool find_id(struct rb_code_file *f, uint64_t offset, uint64_t bytes)
+{
+    const uint8_t *at = bytes_at(f, offset, bytes), *end = at ? at + bytes : NULL;
+    Elf64_Nhdr n;
+
+    while (at && (size_t)(end - at) >= sizeof(n)) {
+        memcpy(&n, at, sizeof(n));
+        at += sizeof(n);
+        const uint64_t name = ((uint64_t)n.n_namesz + 3) & ~3ull, data = ((uint64_t)n.n_descsz + 3) & ~3ull;
+        if (name + data > (uint64_t)(end - at))
+            return false;
+        if (n.n_type == NT_BUILD_ID_TYPE && n.n_namesz == 4 && !memcmp(at, "GNU", 4) && n.n_descsz) {
+            f->id_bytes = n.n_descsz < RB_CODE_ID_BYTES ? n.n_descsz : RB_CODE_ID_BYTES;
+            memcpy(f->id, at + name, f->id_bytes);
+            return true;
+        }
+        at += name + data;
+    }
+    return false;
+}
+
+static void identify(struct rb_code_file *f)
+{
+    for (size_t i = 0; i < f->segments; i++)
+        if (f->segment[i].p_type == PT_NOTE && find_id(f, f->segment[i].p_offset, f->segment[i].p_filesz))
+            return;
+    for (size_t i = 0; i < f->sections; i++)
+        if (f->section[i].sh_type == SHT_NOTE && find_id(f, f->section[i].sh_offset, f->section[i].sh_size))
+            return;
+    f->id_is_hash = true;
+    f->id_bytes = RB_CODE_ID_BYTES;
+    rb_code_hash(f->data, f->bytes, f->id);
+}
+
+int rb_code_file_open(struct rb_code_file *f, const char *path, struct rb_error *e)
+{
+    *f = (struct rb_code_file){.path = path};
+    const int failed = map_file(f, e);
+
+    if (failed)
+        return failed;
+    const Elf64_Ehdr *h = (const void *)f->data;
+    if (f->bytes < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
+        return rb_bad_input(e, "%s: expected an ELF file", path);
+    if (!is_ours(h))
+        return rb_bad_input(e, "%s: expected an ELF file for x86-64", path);
+    if (h->e_type != ET_EXEC && h->e_type != ET_DYN)
+        return rb_bad_input(e, "%s: expected an executable or a shared object", path);
+    f->header = h;
+    f->segment = copy_table(f, h->e_phoff, h->e_phnum, h->e_phentsize, sizeof(*f->segment));
+    if (!f->segment)
+        return rb_bad_input(e, "%s: the ELF file has no readable program headers", path);
+    f->segments = h->e_phnum;
+    f->section = copy_table(f, h->e_shoff, h->e_shnum, h->e_shentsize, sizeof(*f->section));
+    f->sections = f->section ? h->e_shnum : 0;
+    identify(f);
+    return 0;
+}
+
+void rb_code_file_close(struct rb_code_file *f)
+{
+    if (f->data)
+        munmap((void *)(uintptr_t)f->data, f->bytes);
+    free(f->segment);
+    free(f->section);
+    free(f->range);
+    free(f->start);
+    *f = (struct rb_code_file){0};
+}
+
+// ---- addresses -----------------------------------------------------------------------------------------
+
+static const Elf64_Phdr *segment_of(const struct rb_code_file *f, uint64_t address)
+{
+    for (size_t i = 0; i < f->segments; i++)
+        if (f->segment[i].p_type == PT_LOAD && address - f->segment[i].p_vaddr < f->segment[i].p_memsz)
+            return &f->segment[i];
+    return NULL;
+}
+
+const uint8_t *rb_code_file_code(const struct rb_code_file *f, uint64_t start, uint64_t end)
+{
+    const Elf64_Phdr *s = segment_of(f, start);
+
+    if (!s || !(s->p_flags & PF_X) || end <= start || start - s->p_vaddr > s->p_filesz ||
+        end - start > s->p_filesz - (start - s->p_vaddr) || start - s->p_vaddr > UINT64_MAX - s->p_offset)
+        return NULL;
+    return bytes_at(f, s->p_offset + (start - s->p_vaddr), end - start);
+}
+
+bool rb_code_file_read_only(const struct rb_code_file *f, uint64_t address)
+{
+    const Elf64_Phdr *s = segment_of(f, address);
+
+    if (!s)
+        return false;
+    if (!(s->p_flags & PF_W))
+        return true;
+    for (size_t i = 0; i < f->segments; i++)
+        if (f->segment[i].p_type == PT_GNU_RELRO && address - f->segment[i].p_vaddr < f->segment[i].p_memsz)
+            return true;
+    return false;
+}
+
+// ---- sections ------------------------------------------------------------------------------------------
+
+static const char *name_of(const struct rb_code_file *f, const Elf64_Shdr *s)
+{
+    if (f->header->e_shstrndx >= f->sections)
+        return "";
+    const Elf64_Shdr *names = &f->section[f->header->e_shstrndx];
+    const char *text = (const char *)bytes_at(f, names->sh_offset, names->sh_size);
+
+    if (!text || s->sh_name >= names->sh_size || !memchr(text + s->sh_name, 0, names->sh_size - s->sh_name))
+        return "";
+    return text + s->sh_name;
+}
+
+// "GCC: (Debian 12.2.0-14) 12.2.0": the number after the parenthesis. 0 if it is written in another way.
+static int gcc_version(const char *text)
+{
+    const char *close = strrchr(text, ')');
+
+    return close && close[1] == ' ' ? atoi(close + 2) : 0;
+}
+
+// The words of one compiler; linkers sign too, and make no code.
+static unsigned producer_of(const char *text)
+{
+    static const char by_clang[] = "clang version ";
+    const char *clang = strstr(text, by_clang);
+    const int gcc = strncmp(text, "GCC: ", 5) ? 0 : gcc_version(text);
+
+    if (!strncmp(text, "Linker: ", 8) || !strncmp(text, "mold ", 5))
+        return 0;
+    if (gcc > 0 && gcc <= NEWEST_GCC)
+        return RB_CODE_BY_GCC;
+    const int version = clang ? atoi(clang + sizeof(by_clang) - 1) : 0;
+    return version > 0 && version <= NEWEST_CLANG ? RB_CODE_BY_CLANG : RB_CODE_BY_UNKNOWN;
+}
+
+static void read_comment(struct rb_code_file *f, const Elf64_Shdr *s)
+{
+    const char *at = (const char *)bytes_at(f, s->sh_offset, s->sh_size), *end = at ? at + s->sh_size : NULL;
+
+    while (at && at < end) {
+        const char *nul = memchr(at, 0, (size_t)(end - at));
+        if (!nul) {
+            f->producers |= RB_CODE_BY_UNKNOWN;
+            return;
+        }
+        if (*at)
+            f->producers |= producer_of(at);
+        at = nul + 1;
+    }
+}
+
+// Without sections the header of .eh_frame, which the unwinder uses, says where it begins.
+static int read_frames_by_segment(struct rb_code_file *f, struct rb_error *e)
+{
+    for (size_t i = 0; i < f->segments; i++) {
+        const Elf64_Phdr *p = &f->segment[i];
+        const uint8_t *h =
+            p->p_type == PT_GNU_EH_FRAME && p->p_filesz >= 8 ? bytes_at(f, p->p_offset, 8) : NULL;
+        int32_t distance;
+        if (!h || h[0] != 1 || h[1] != 0x1b) // version 1; relative to its place, 4 bytes
+            continue;
+        memcpy(&distance, h + 4, sizeof(distance));
+        const uint64_t address = p->p_vaddr + 4 + (uint64_t)(int64_t)distance;
+        const Elf64_Phdr *s = segment_of(f, address);
+        if (!s || address - s->p_vaddr >= s->p_filesz)
+            continue;
+        const uint64_t into = address - s->p_vaddr, bytes = s->p_filesz - into;
+        const uint8_t *data =
+            s->p_offset <= UINT64_MAX - into ? bytes_at(f, s->p_offset + into, bytes) : NULL;
+        if (data)
+            return rb_code_frames(f, data, (size_t)bytes, address, e);
+    }
+    return 0;
+}
+
+static int read_frames(struct rb_code_file *f, struct rb_error *e)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < f->sections; i++) {
+        const Elf64_Shdr *s = &f->section[i];
+        if (s->sh_type != SHT_UNWIND &&
+            (s->sh_type != SHT_PROGBITS || strcmp(name_of(f, s), ".eh_frame") != 0))
+            continue;
+        const uint8_t *data = bytes_at(f, s->sh_offset, s->sh_size);
+        found = true;
+        if (data) {
+            const int failed = rb_code_frames(f, data, (size_t)s->sh_size, s->sh_addr, e);
+            if (failed)
+                return failed;
+        }
+    }
+    return found ? 0 : read_frames_by_segment(f, e);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct rb_code_range *x = a, *y = b;
+
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->end < y->end ? -1 : x->end > y->end;
+}
+
+// Sorted; the same one twice is one; of those that overlap none stays.
+static void tidy_ranges(struct rb_code_file *f)
+{
+    size_t kept = 0;
+    uint64_t reach = 0;
+
+    if (f->ranges)
+        qsort(f->range, f->ranges, sizeof(*f->range), by_start);
+    for (size_t i = 0; i < f->ranges;) {
+        struct rb_code_range r = f->range[i];
+        size_t next = i + 1;
+        bool overlaps = r.start < reach;
+        for (; next < f->ranges && f->range[next].start < r.end; next++) {
+            r.frame_pointer |= f->range[next].frame_pointer;
+            overlaps |= f->range[next].start != r.start || f->range[next].end != r.end;
+        }
+        next = overlaps ? i + 1 : next;
+        const uint64_t from = r.start > reach ? r.start : reach;
+        if (overlaps && r.end > from)
+            f->overlap_bytes += r.end - from;
+        reach = r.end > reach ? r.end : reach;
+        if (!overlaps)
+            f->range[kept++] = r;
+        i = next;
+    }
+    f->ranges = kept;
+}
+
+// ---- symbols and relocations ----------------------------------------------------------------------------
+
+// The entries of a section of symbols or relocations, if it is one and in the file.
+static uint64_t entries_of(const struct rb_code_file *f, const Elf64_Shdr *s, const uint8_t **data)
+{
+    const bool symbols = s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM;
+
+    *data = symbols || s->sh_type == SHT_RELA ? bytes_at(f, s->sh_offset, s->sh_size) : NULL;
+    return !*data ? 0 : s->sh_size / (symbols ? sizeof(Elf64_Sym) : sizeof(Elf64_Rela));
+}
+
+static void read_start(struct rb_code_file *f, bool relocation, const uint8_t *data, uint64_t number)
+{
+    if (relocation) {
+        Elf64_Rela r;
+        memcpy(&r, data + number * sizeof(r), sizeof(r));
+        if (ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE || ELF64_R_TYPE(r.r_info) == R_X86_64_IRELATIVE)
+            f->start[f->starts++] = (uint64_t)r.r_addend;
+        return;
+    }
+    Elf64_Sym symbol;
+    memcpy(&symbol, data + number * sizeof(symbol), sizeof(symbol));
+    const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+    if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF)
+        f->start[f->starts++] = symbol.st_value;
+}
+
+static int read_starts(struct rb_code_file *f, struct rb_error *e)
+{
+    const uint8_t *data;
+    uint64_t total = 1;
+
+    for (size_t i = 0; i < f->sections; i++)
+        total += entries_of(f, &f->section[i], &data);
+    if (total > f->bytes)
+        return rb_bad_input(e, "%s: damaged: sections with more symbols than the file has bytes", f->path);
+    f->start = malloc((size_t)total * sizeof(*f->start));
+    if (!f->start)
+        return rb_internal(e, "%s: no memory for %llu symbols", f->path, (unsigned long long)total);
+    f->start[f->starts++] = f->header->e_entry;
+    for (size_t i = 0; i < f->sections; i++) {
+        const uint64_t entries = entries_of(f, &f->section[i], &data);
+        for (uint64_t n = 0; n < entries; n++)
+            read_start(f, f->section[i].sh_type == SHT_RELA, data, n);
+    }
+    return 0;
+}
+
+int rb_code_file_read(struct rb_code_file *f, struct rb_error *e)
+{
+    for (size_t i = 0; i < f->sections; i++) {
+        const Elf64_Shdr *s = &f->section[i];
+        if (s->sh_flags & SHF_EXECINSTR && s->sh_type == SHT_PROGBITS && s->sh_size <= f->bytes)
+            f->code_bytes += s->sh_size;
+        if (s->sh_type == SHT_PROGBITS && !strcmp(name_of(f, s), ".comment"))
+            read_comment(f, s);
+    }
+    for (size_t i = 0; i < f->segments && !f->sections; i++)
+        if (f->segment[i].p_type == PT_LOAD && f->segment[i].p_flags & PF_X &&
+            f->segment[i].p_filesz <= f->bytes)
+            f->code_bytes += f->segment[i].p_filesz;
+    if (!f->producers)
+        f->producers = RB_CODE_BY_UNKNOWN;
+    int failed = read_frames(f, e);
+    if (failed)
+        return failed;
+    tidy_ranges(f);
+    return read_starts(f, e);
+}
