@@ -177,7 +177,7 @@ void check_building(struct finding *f)
 
 void check_self_test(struct finding *f)
 {
-    if (access(cli_libexec_file("race"), X_OK) == 0 && access(cli_libexec_file("locked"), X_OK) == 0 &&
+    if (access(cli_libexec_file("unlocked"), X_OK) == 0 && access(cli_libexec_file("locked"), X_OK) == 0 &&
         run_self_test(NULL)) {
         finding_set(f, FINDING_OK, "a planted race is found, the same under a lock left alone, %d times each",
                     RUN_SELF_TESTS);
@@ -195,11 +195,11 @@ void check_symbols(struct finding *f)
     char said[8192];
 
     setenv("RAILBIRD_TOOL", cli_tool_path(), 1);
-    cli_words_add(&words, cli_libexec_file("race"));
+    cli_words_add(&words, cli_libexec_file("unlocked"));
     launch_capture(words.word, true, said, sizeof(said));
     free(launch_setenv("RAILBIRD_OPTIONS", options));
     free(options);
-    if (strstr(said, "race.c:")) {
+    if (strstr(said, "unlocked.c:")) {
         finding_set(f, FINDING_OK, "reports name functions, files and lines");
         return;
     }
