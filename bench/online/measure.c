@@ -100,7 +100,7 @@ static struct machine machine(void)
     return (struct machine){(double)(user + nice + system) / tick, (double)steal / tick};
 }
 
-// ---- processes
+// ---- processes -----------------------------------------------------------------------------------------
 
 static bool runs(const struct child *c)
 {
@@ -201,7 +201,7 @@ static void start_job(struct job *j)
         close(fds[i]);
 }
 
-// ---- turns
+// ---- turns ---------------------------------------------------------------------------------------------
 
 static void count_threads(struct job *j)
 {
@@ -302,7 +302,7 @@ static void take_turns(double length)
                 turn(&jobs[order[i]], left() > 1 ? length : INFINITY);
 }
 
-// ---- what is asked and told
+// ---- what is asked and told ----------------------------------------------------------------------------
 
 static int status_of(int status)
 {

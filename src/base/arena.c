@@ -85,8 +85,8 @@ static RB_NOINLINE void *alloc_region(struct rb_arena *a, size_t lines)
 #if RB_ARENA_SHARED
 static void lock(struct rb_arena *a)
 {
-    while (__atomic_exchange_n(&a->lock, 1, __ATOMIC_ACQUIRE))
-        for (unsigned spins = 0; __atomic_load_n(&a->lock, __ATOMIC_RELAXED); spins++)
+    while (rb_exchange_acquire(&a->lock, 1))
+        for (unsigned spins = 0; rb_load_relaxed(&a->lock); spins++)
             if (spins > 100)
                 sched_yield();
             else
@@ -95,7 +95,7 @@ static void lock(struct rb_arena *a)
 
 static void unlock(struct rb_arena *a)
 {
-    __atomic_store_n(&a->lock, 0, __ATOMIC_RELEASE);
+    rb_store_release(&a->lock, 0);
 }
 #else
 static inline void lock(struct rb_arena *a)
@@ -153,8 +153,8 @@ void *rb_arena_zalloc(struct rb_arena *a, size_t bytes)
     const size_t lines = line_count(bytes);
 
     lock(a);
-    const bool fresh = lines > RB_ARENA_SMALL && large_class(lines) < RB_ARENA_LARGE &&
-                       !a->free_large[large_class(lines)];
+    const bool fresh =
+        lines > RB_ARENA_SMALL && large_class(lines) < RB_ARENA_LARGE && !a->free_large[large_class(lines)];
     uint64_t *block = take(a, lines);
     unlock(a);
     for (size_t i = 0; block && !fresh && i < lines * (LINE / 8); i++)

@@ -45,7 +45,7 @@ void rb_options_init(struct rb_options *o)
         ((volatile char *)o)[i] = from[i]; // volatile: not to become a call of memcpy
 }
 
-// -------------------------------------------------------------------------------------- slices of text
+// ---- slices of text ------------------------------------------------------------------------------------
 
 struct slice {
     const char *text;
@@ -94,7 +94,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-// --------------------------------------------------------------------------------------------- complaints
+// ---- complaints ----------------------------------------------------------------------------------------
 
 struct line {
     char text[640];
@@ -157,7 +157,7 @@ static void put_size(struct line *l, uint64_t n)
     put(l, (struct slice){&suffixes[s], s > 0});
 }
 
-// ------------------------------------------------------------------------------------------------- values
+// ---- values --------------------------------------------------------------------------------------------
 
 static bool parse_whole(struct slice s, uint64_t *value)
 {
@@ -313,7 +313,7 @@ static bool set(struct rb_options *o, enum rb_option option, struct slice value,
     return true;
 }
 
-// ------------------------------------------------------------------------------------------- nearest key
+// ---- nearest key ---------------------------------------------------------------------------------------
 
 #define NAME_MOST 24 // a longer name is not near to any
 
@@ -360,7 +360,7 @@ const char *rb_option_nearest(const char *name, size_t length)
     return nearest && least <= 1 + length / 3 ? nearest : NULL;
 }
 
-// -------------------------------------------------------------------------------------------------- pairs
+// ---- pairs ---------------------------------------------------------------------------------------------
 
 static bool is_blank(char c)
 {

@@ -95,7 +95,7 @@ static inline void rb_ring_init(struct rb_ring *r, uint64_t size, uint32_t pid)
 
 static inline uint64_t rb_ring_pending(const struct rb_ring *r)
 {
-    return __atomic_load_n(&r->head, __ATOMIC_ACQUIRE) - __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE);
+    return rb_load_acquire(&r->head) - rb_load_acquire(&r->tail);
 }
 
 static inline struct rb_ring_head *rb_ring_at(struct rb_ring *r, uint64_t position)
@@ -128,8 +128,8 @@ static inline bool rb_ring_put(struct rb_ring *r, const char *record, uint32_t r
     *h = (struct rb_ring_head){(uint32_t)size, record_bytes, plain_bytes, r->news + 1};
     rb_ring_copy((char *)(h + 1), record, record_bytes);
     rb_ring_copy((char *)(h + 1) + record_bytes, plain, plain_bytes);
-    __atomic_store_n(&r->head, head + size, __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&r->news, 1, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&r->head, head + size);
+    rb_fetch_add_seq_cst(&r->news, 1);
     return true;
 }
 
@@ -138,7 +138,7 @@ static inline bool rb_ring_put(struct rb_ring *r, const char *record, uint32_t r
 static inline int rb_ring_look(struct rb_ring *r, uint64_t bytes, struct rb_ring_view *view)
 {
     for (;;) {
-        const uint64_t tail = r->tail, pending = __atomic_load_n(&r->head, __ATOMIC_ACQUIRE) - tail;
+        const uint64_t tail = r->tail, pending = rb_load_acquire(&r->head) - tail;
         if (pending == 0)
             return 0;
         const bool inside = pending <= bytes && tail % RB_RING_ALIGN == 0;
@@ -146,7 +146,7 @@ static inline int rb_ring_look(struct rb_ring *r, uint64_t bytes, struct rb_ring
             *(volatile struct rb_ring_head *)(void *)(r->data + (inside ? tail % bytes : 0));
         if (!inside || h.size < sizeof(h) || h.size % RB_RING_ALIGN || h.size > pending ||
             h.size > bytes - tail % bytes || (uint64_t)h.record + h.plain > h.size - sizeof(h)) {
-            __atomic_store_n(&r->tail, tail + pending, __ATOMIC_RELEASE);
+            rb_store_release(&r->tail, tail + pending);
             return -1;
         }
         if (h.record || h.plain) {
@@ -154,15 +154,15 @@ static inline int rb_ring_look(struct rb_ring *r, uint64_t bytes, struct rb_ring
             *view = (struct rb_ring_view){texts, texts + h.record, h.record, h.plain, h.size};
             return 1;
         }
-        __atomic_store_n(&r->tail, tail + h.size, __ATOMIC_RELEASE);
+        rb_store_release(&r->tail, tail + h.size);
     }
 }
 
 // Gives the record's room back. The caller wakes those who wait for it.
 static inline void rb_ring_taken(struct rb_ring *r, const struct rb_ring_view *view)
 {
-    __atomic_store_n(&r->tail, r->tail + view->size, __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&r->turns, 1, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&r->tail, r->tail + view->size);
+    rb_fetch_add_seq_cst(&r->turns, 1);
 }
 
 // Copies what outlives a reporter, and the records that it left, into a ring that is new and not smaller.

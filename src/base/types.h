@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
+
 #define RB_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define RB_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define RB_NOINLINE    __attribute__((noinline))

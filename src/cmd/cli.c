@@ -160,7 +160,7 @@ void cli_progress_end(struct cli_progress *p)
     p->on = false;
 }
 
-// ---------------------------------------------------------------------------------------------- traces
+// ---- traces --------------------------------------------------------------------------------------------
 
 // An unnamed file for the imported form: it goes when it is closed, also when we are killed.
 static int temporary(struct rb_error *e)

@@ -64,7 +64,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-// --------------------------------------------------------------------------------------------------- lists
+// ---- lists ---------------------------------------------------------------------------------------------
 
 // Returns -1 to go on, else an exit status.
 static int parse_lists(const char *engines, const char *samplers, struct rb_compare_plan *plan)
@@ -144,7 +144,7 @@ static int parse(int argc, char **argv, struct options *o)
     return o->trace_count ? -1 : cli_usage(NAME, "which trace?");
 }
 
-// ---------------------------------------------------------------------------------------------------- runs
+// ---- runs ----------------------------------------------------------------------------------------------
 
 // What the reader of the numbers should know, once a trace.
 static void say_notes(const struct rb_comparison *c)

@@ -109,7 +109,7 @@ static int parse_lists(const char *engines, const char *samplers, struct rb_eval
     return status;
 }
 
-// --------------------------------------------------------------------------------------------------- options
+// ---- options -------------------------------------------------------------------------------------------
 
 // A whole number into a 32-bit option. Returns -1 to go on, else an exit status.
 static int whole(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
@@ -203,7 +203,7 @@ static int parse(int argc, char **argv, struct options *o)
     return parse_lists(engines, samplers, plan);
 }
 
-// ------------------------------------------------------------------------------------------------------ runs
+// ---- runs ----------------------------------------------------------------------------------------------
 
 static int open_trace(const char *path, struct rb_reader *r, struct rb_error *e)
 {

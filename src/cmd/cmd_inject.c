@@ -221,7 +221,7 @@ static int parse(int argc, char **argv, struct options *o)
     return i->dir ? -1 : cli_usage(NAME, "-o: into which folder?");
 }
 
-// ------------------------------------------------------------------------------------------------- inject
+// ---- inject --------------------------------------------------------------------------------------------
 
 static int interrupted; // atomic
 static volatile sig_atomic_t interrupted_by;
@@ -229,7 +229,7 @@ static volatile sig_atomic_t interrupted_by;
 static void on_signal(int signal)
 {
     interrupted_by = signal;
-    __atomic_store_n(&interrupted, 1, __ATOMIC_RELAXED);
+    rb_store_relaxed(&interrupted, 1);
 }
 
 struct bar {
@@ -345,7 +345,7 @@ static int inject(struct options *o, struct rb_error *e)
     return status;
 }
 
-// ------------------------------------------------------------------------------------------------- verify
+// ---- verify --------------------------------------------------------------------------------------------
 
 // What text cannot hold is called something else in it: a base that is to be compared with text takes that
 // way too.

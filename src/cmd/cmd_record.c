@@ -53,8 +53,7 @@ static void say(const char *format, ...)
     fputc('\n', stderr);
 }
 
-// ------------------------------------------------------------------------------------------------------
-// merge
+// ---- merge ---------------------------------------------------------------------------------------------
 
 // Is the recorded process still at it?
 static bool still_running(const struct rb_raw_header *h)
@@ -126,8 +125,7 @@ static int merge(const char *raw_path, const char *output)
     return status < 0 ? cli_fail("record", &e) : -1;
 }
 
-// ---------------------------------------------------------------------------------------------------- the
-// run
+// ---- the run -------------------------------------------------------------------------------------------
 
 // The file the runtime will write, with what it needs to know. NULL after filling `e`.
 static char *make_raw(const char *output, bool functions, struct rb_error *e)

@@ -84,7 +84,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-// -------------------------------------------------------------------------------------------------- options
+// ---- options -------------------------------------------------------------------------------------------
 
 static int check_live(const struct options *o)
 {
@@ -185,7 +185,7 @@ static int parse(int argc, char **argv, struct options *o)
     return check(o);
 }
 
-// -------------------------------------------------------------------------------------------------- reading
+// ---- reading -------------------------------------------------------------------------------------------
 
 struct work {
     const struct options *options;
@@ -298,7 +298,7 @@ static int read_all(struct work *w, struct rb_error *e)
     return 0;
 }
 
-// -------------------------------------------------------------------------------------------------- writing
+// ---- writing -------------------------------------------------------------------------------------------
 
 struct page {
     const struct work *work;
@@ -377,7 +377,7 @@ static bool has_race(const struct work *w)
     return false;
 }
 
-// ------------------------------------------------------------------------------------------------------ live
+// ---- live ----------------------------------------------------------------------------------------------
 
 // What the caller has to know: suppressed is not the same as not read.
 enum { LIVE_ALL_SUPPRESSED = 3, LIVE_NOTHING_READ = 4 };

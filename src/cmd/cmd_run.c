@@ -42,7 +42,7 @@ static void help(void)
         printf("  %-15s %s\n", rb_option_info[i].name, rb_option_info[i].help);
 }
 
-// ------------------------------------------------------------------------------------------------ options
+// ---- options -------------------------------------------------------------------------------------------
 
 static void say(void *context, const char *line)
 {
@@ -102,7 +102,7 @@ char *run_pair(const char *key, const char *value)
     return quote ? cli_text("%s=%s%s%s", key, quote, value, quote) : NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ program
+// ---- program -------------------------------------------------------------------------------------------
 
 bool run_preload(const char *command)
 {

@@ -152,7 +152,7 @@ static int take(struct options *o, int c, char **argv)
     }
 }
 
-// --------------------------------------------------------------------------------------------------- info
+// ---- info ----------------------------------------------------------------------------------------------
 
 static const char *const table_names[] = {"threads", "locks", "variables", "locations", "functions", "marks"};
 _Static_assert(RB_LENGTH(table_names) == RBT_TABLES, "one name a table");
@@ -209,7 +209,7 @@ static int info(const struct options *o, struct rb_error *e)
     return status;
 }
 
-// ---------------------------------------------------------------------------------------------------- cat
+// ---- cat -----------------------------------------------------------------------------------------------
 
 static void print_event(const struct rb_reader *r, const struct rb_event *event, uint64_t index)
 {
@@ -248,7 +248,7 @@ static int cat(const struct options *o, struct rb_error *e)
     return status;
 }
 
-// -------------------------------------------------------------------------------- import, export, check, gen
+// ---- import, export, check, gen ------------------------------------------------------------------------
 
 static int import(const struct options *o, struct rb_error *e)
 {

@@ -64,7 +64,7 @@ struct watch {
     bool candidates, no_atomics, json;
 };
 
-// ------------------------------------------------------------------------------------------------ options
+// ---- options -------------------------------------------------------------------------------------------
 
 static void complain(void *context, const char *line)
 {
@@ -143,7 +143,7 @@ static int take(struct watch *w, int option, const char *value)
     }
 }
 
-// ------------------------------------------------------------------------------------------------ program
+// ---- program -------------------------------------------------------------------------------------------
 
 // Returns -1 to go on, else an exit status. Sets *alone if the program is to run without the agent, and
 // *is_plain if it is one to look at by itself, not a script.
@@ -213,7 +213,7 @@ static void set_settings(const struct watch *w)
     setenv("RAILBIRD_TOOL", cli_tool_path(), 1);
 }
 
-// ------------------------------------------------------------------------------------------------ --json
+// ---- --json --------------------------------------------------------------------------------------------
 
 static char *temporary(struct rb_error *e)
 {
@@ -345,7 +345,7 @@ static int run_attended(char **words, bool json, bool expects)
     return e.fault == RB_FAULT_NONE ? launch_end_like(l.status) : cli_fail("watch", &e);
 }
 
-// ------------------------------------------------------------------------------------------------ start
+// ---- start ---------------------------------------------------------------------------------------------
 
 static int start(char **words, const struct watch *w)
 {

@@ -10,8 +10,8 @@
 //
 // How the pieces relate (docs/engines.md has the proofs):
 //   epoch      e_t, the number under which thread t's sampled accesses are recorded now; grows at releases
-//   published  C_t[t], the highest epoch of t that a release has handed out; accesses recorded since carry
-//   e_t clock[u]   highest epoch of u ordered before t's next event. e1 of u is ordered before it iff
+//   published  C_t[t], the highest epoch of t that a release has handed out; accesses recorded since carry e_t
+//   clock[u]   the highest epoch of u that is ordered before t's next event: e1 of u is ordered before it iff
 //              epoch(e1) <= clock[u]
 // Engines differ in how clocks travel through sync objects, never in what clock[u] means.
 #ifndef RB_ENGINE_ENGINE_H

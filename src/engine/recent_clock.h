@@ -51,7 +51,7 @@ struct rb_rclock *rb_rclock_new(struct rb_arena *a, uint32_t slots);
 RB_INLINE void rb_rclock_ref(struct rb_rclock *c)
 {
     if (RB_ARENA_SHARED)
-        __atomic_fetch_add(&c->refs, 1, __ATOMIC_RELAXED);
+        rb_fetch_add_relaxed(&c->refs, 1);
     else
         c->refs++;
 }
@@ -59,7 +59,7 @@ RB_INLINE void rb_rclock_ref(struct rb_rclock *c)
 // The caller holds one of the references: is it the only one? Then nobody else can make another.
 RB_INLINE bool rb_rclock_alone(const struct rb_rclock *c)
 {
-    return __atomic_load_n(&c->refs, __ATOMIC_ACQUIRE) == 1;
+    return rb_load_acquire(&c->refs) == 1;
 }
 
 void rb_rclock_free(struct rb_arena *a, struct rb_rclock *c);
@@ -68,7 +68,7 @@ void rb_rclock_free(struct rb_arena *a, struct rb_rclock *c);
 RB_INLINE void rb_rclock_unref(struct rb_arena *a, struct rb_rclock *c)
 {
     if (RB_ARENA_SHARED) {
-        if (__atomic_fetch_sub(&c->refs, 1, __ATOMIC_ACQ_REL) == 1)
+        if (rb_fetch_sub_acq_rel(&c->refs, 1) == 1)
             rb_rclock_free(a, c);
         return;
     }

@@ -60,7 +60,7 @@ bool rb_breakpoint_set(unsigned number, uintptr_t address, unsigned bytes, bool 
     b->attr.bp_len = bytes;
     b->attr.bp_type = writes_only ? HW_BREAKPOINT_W : HW_BREAKPOINT_RW;
     b->attr.disabled = 0;
-    __atomic_store_n(&b->set, true, __ATOMIC_RELAXED);
+    rb_store_relaxed(&b->set, true);
     return syscall(SYS_ioctl, b->fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &b->attr) == 0;
 }
 
@@ -68,7 +68,7 @@ bool rb_breakpoint_clear(unsigned number)
 {
     struct rb_breakpoint *b = &rb_breakpoints.at[number];
 
-    __atomic_store_n(&b->set, false, __ATOMIC_RELAXED);
+    rb_store_relaxed(&b->set, false);
     return syscall(SYS_ioctl, b->fd, PERF_EVENT_IOC_DISABLE, 0) == 0;
 }
 
@@ -101,7 +101,7 @@ struct rb_breakpoint_hit rb_breakpoint_hit(const siginfo_t *info, const ucontext
         probing = false;
         return (struct rb_breakpoint_hit){.number = RB_BREAKPOINT_LOST};
     }
-    __atomic_fetch_add(&heard, 1, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&heard, 1);
     return (struct rb_breakpoint_hit){(unsigned)(trap->data - MINE), trap->address, trap->flags & 1};
 }
 
@@ -266,7 +266,7 @@ int64_t rb_breakpoints_unheard(void)
     for (uint32_t i = 0; i < rb_breakpoints.count; i++)
         if (syscall(SYS_read, rb_breakpoints.at[i].fd, &value, sizeof(value)) == sizeof(value))
             hits += value;
-    const uint64_t known = __atomic_load_n(&heard, __ATOMIC_RELAXED);
+    const uint64_t known = rb_load_relaxed(&heard);
     const uint64_t missed = hits - seen_hits - (known - seen_heard);
     seen_hits = hits;
     seen_heard = known;

@@ -63,7 +63,7 @@ struct rb_breakpoint_hit rb_breakpoint_hit(const siginfo_t *info, const ucontext
 
 static inline bool rb_breakpoint_is_set(unsigned number)
 {
-    return __atomic_load_n(&rb_breakpoints.at[number].set, __ATOMIC_RELAXED);
+    return rb_load_relaxed(&rb_breakpoints.at[number].set);
 }
 
 #endif

@@ -77,7 +77,7 @@ static struct place *places; // grows only, at its head
 
 static struct place *places_now(void)
 {
-    return __atomic_load_n(&places, __ATOMIC_ACQUIRE);
+    return rb_load_acquire(&places);
 }
 
 #define LINE 4352u // of the kernel's list of maps: a path and what is before it
@@ -147,7 +147,7 @@ static const char *keep(const char *path, uint64_t key)
 
     for (struct place *p = places_now(); p; p = p->next)
         if (!__builtin_strcmp(p->path, path)) {
-            __atomic_store_n(&p->key, key, __ATOMIC_RELAXED);
+            rb_store_relaxed(&p->key, key);
             return p->path;
         }
     for (const char *c = path; *c; c++)
@@ -159,7 +159,7 @@ static const char *keep(const char *path, uint64_t key)
     for (size_t i = 0; i < bytes - sizeof(*p); i++)
         p->path[i] = path[i];
     p->next = places_now();
-    while (!__atomic_compare_exchange_n(&places, &p->next, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    while (!rb_cas_weak_release(&places, &p->next, p))
         ;
     return p->path;
 }
@@ -179,7 +179,7 @@ static const char *absolute(const char *name, const struct dl_find_object *file,
     const uint64_t key = rb_unwind_generation() << 48 | (uintptr_t)file->dlfo_map_start;
 
     for (const struct place *p = places_now(); p; p = p->next)
-        if (__atomic_load_n(&p->key, __ATOMIC_RELAXED) == key)
+        if (rb_load_relaxed(&p->key) == key)
             return p->path;
     return look_up(name, address, key);
 }

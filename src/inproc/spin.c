@@ -9,12 +9,12 @@ bool (*rb_spin_is_copy)(void);
 
 void rb_spin_wait(rb_spin *lock)
 {
-    for (unsigned spins = 0; __atomic_load_n(lock, __ATOMIC_RELAXED); spins++) {
+    for (unsigned spins = 0; rb_load_relaxed(lock); spins++) {
         if (spins < 64 || rb_spin_never_yields)
             __builtin_ia32_pause();
         else
             sched_yield();
         if (spins % PATIENCE == PATIENCE - 1 && rb_spin_is_copy && rb_spin_is_copy())
-            __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+            rb_store_release(lock, 0);
     }
 }

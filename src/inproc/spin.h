@@ -15,7 +15,7 @@ extern bool rb_spin_never_yields; // the kernel may not be asked (sandbox.h)
 
 RB_INLINE bool rb_spin_try(rb_spin *lock)
 {
-    return __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE) == 0;
+    return rb_exchange_acquire(lock, 1) == 0;
 }
 
 RB_INLINE void rb_spin_lock(rb_spin *lock)
@@ -26,7 +26,7 @@ RB_INLINE void rb_spin_lock(rb_spin *lock)
 
 RB_INLINE void rb_spin_unlock(rb_spin *lock)
 {
-    __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+    rb_store_release(lock, 0);
 }
 
 #endif

@@ -199,8 +199,8 @@ RB_NOINLINE bool rb_unwind_step_rare(struct rb_unwind_frame *f, uint64_t rule,
 
 static void put_slot(struct rb_unwind_slot *slot, uint64_t rule, uint64_t mixed)
 {
-    __atomic_store_n(&slot->rule, rule, __ATOMIC_RELAXED);
-    __atomic_store_n(&slot->mixed, mixed, __ATOMIC_RELAXED);
+    rb_store_relaxed(&slot->rule, rule);
+    rb_store_relaxed(&slot->mixed, mixed);
 }
 
 // NOWHERE is not kept: a library may be loaded there. A new rule takes the first slot of its pair and moves
@@ -213,8 +213,7 @@ RB_NOINLINE uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t key)
         return RB_RULE_NOWHERE;
     const uint64_t rule = ask(pc - 1);
     if (rule != RB_RULE_NOWHERE) {
-        put_slot(slot + 1, __atomic_load_n(&slot->rule, __ATOMIC_RELAXED),
-                 __atomic_load_n(&slot->mixed, __ATOMIC_RELAXED));
+        put_slot(slot + 1, rb_load_relaxed(&slot->rule), rb_load_relaxed(&slot->mixed));
         put_slot(slot, rule, key ^ rb_unwind_spread(rule));
     }
     return rule;
@@ -222,13 +221,13 @@ RB_NOINLINE uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t key)
 
 void rb_unwind_forget(void)
 {
-    const uint64_t generation = __atomic_add_fetch(&rb_unwind_generation_now, 1, __ATOMIC_ACQ_REL);
+    const uint64_t generation = rb_add_fetch_acq_rel(&rb_unwind_generation_now, 1);
 
     if (generation % 65536 != 0)
         return;
     // Keys have 16 bits of it: before they come round again, clear the slots.
     for (unsigned i = 0; i < RB_LENGTH(rb_unwind_slots); i++) {
-        __atomic_store_n(&rb_unwind_slots[i].mixed, 0, __ATOMIC_RELAXED);
-        __atomic_store_n(&rb_unwind_slots[i].rule, 0, __ATOMIC_RELAXED);
+        rb_store_relaxed(&rb_unwind_slots[i].mixed, 0);
+        rb_store_relaxed(&rb_unwind_slots[i].rule, 0);
     }
 }

@@ -53,7 +53,7 @@ void rb_unwind_forget(void);
 // Grows with each rb_unwind_forget.
 RB_INLINE uint64_t rb_unwind_generation(void)
 {
-    return __atomic_load_n(&rb_unwind_generation_now, __ATOMIC_ACQUIRE);
+    return rb_load_acquire(&rb_unwind_generation_now);
 }
 
 uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t key);
@@ -78,8 +78,8 @@ RB_INLINE uint64_t rb_unwind_spread(uint64_t rule)
 
 RB_INLINE bool rb_unwind_slot_has(const struct rb_unwind_slot *slot, uint64_t key, uint64_t *rule)
 {
-    *rule = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
-    return (__atomic_load_n(&slot->mixed, __ATOMIC_RELAXED) ^ rb_unwind_spread(*rule)) == key;
+    *rule = rb_load_relaxed(&slot->rule);
+    return (rb_load_relaxed(&slot->mixed) ^ rb_unwind_spread(*rule)) == key;
 }
 
 // The rule for a return address, from the table if it is there.

@@ -60,7 +60,7 @@ int plugin_is_GPL_compatible; // gcc asks for this name; the plugin is loaded by
 static const unsigned FEW_HOOKS = 4; // with fewer a second body costs what it saves
 static const int FEW_ROUNDS = 64;    // a loop that cannot go round more often is soon over
 
-// ---- hooks: their names and what they preserve ----------------------------------------------------------
+// ---- hooks: their names and what they preserve ---------------------------------------------------------
 
 static const char hook_mark[] = "railbird hook";
 static const unsigned HOOK_ABI = 3; // of gcc's eight numbers for calling conventions x86 uses 0 and 1
@@ -183,7 +183,7 @@ static void begin_unit(void *, void *)
     done = true;
 }
 
-// ---- copies of memory -----------------------------------------------------------------------------------
+// ---- copies of memory ----------------------------------------------------------------------------------
 
 // gcc expands small copies after it has instrumented, so they would go unseen; calls are seen.
 static void show_memory_call(gimple *s)
@@ -209,7 +209,7 @@ static void show_memory_calls(function *fun)
             show_memory_call(gsi_stmt(i));
 }
 
-// ---- can there be two bodies? ---------------------------------------------------------------------------
+// ---- can there be two bodies? --------------------------------------------------------------------------
 
 struct contents {
     unsigned hooks;
@@ -350,7 +350,7 @@ static contents contents_of(const class loop *l)
     return inside;
 }
 
-// ---- where the other body is chosen ---------------------------------------------------------------------
+// ---- where the other body is chosen --------------------------------------------------------------------
 
 struct places {
     auto_vec<basic_block> heads;  // of loops: by the gate, every time round
@@ -474,7 +474,7 @@ static void find_probes(function *fun, places *p)
     find_probes_below(first, first, p, wanted);
 }
 
-// ---- making them ----------------------------------------------------------------------------------------
+// ---- making them ---------------------------------------------------------------------------------------
 
 static tree make_gate(void)
 {
@@ -671,7 +671,7 @@ struct bodies_pass : gimple_opt_pass {
     bool two_;
 };
 
-// ---- what does not change in a loop ---------------------------------------------------------------------
+// ---- what does not change in a loop --------------------------------------------------------------------
 // gcc reads a variable before a loop even where the loop would come to it only under a condition, be it that
 // the loop does not change it, or that it is kept in a register meanwhile. That is harmless until a hook is
 // put on the read: then a thread that never touched the variable passes for a reader of it. So gcc may do it
@@ -703,7 +703,7 @@ struct invariants_pass : gimple_opt_pass {
     bool before_;
 };
 
-// ---- gcc asks -------------------------------------------------------------------------------------------
+// ---- gcc asks ------------------------------------------------------------------------------------------
 
 // Built for another gcc: it does without us, and its code is as always. `railbird cc` does not let it come to
 // that.

@@ -5,7 +5,7 @@
 
 #define ELLIPSIS "…"
 
-// ------------------------------------------------------------------------------------------------- UTF-8
+// ---- UTF-8 ---------------------------------------------------------------------------------------------
 
 void rb_text_make_ascii(char *text, size_t length)
 {
@@ -52,7 +52,7 @@ json_t *rb_json_text(const char *text)
     return value;
 }
 
-// --------------------------------------------------------------------------------------------------- JSON
+// ---- JSON ----------------------------------------------------------------------------------------------
 
 static int string_bound(json_t *string)
 {
@@ -96,7 +96,7 @@ int rb_json_bound(json_t *value)
     }
 }
 
-// -------------------------------------------------------------------------------------------- function names
+// ---- function names ------------------------------------------------------------------------------------
 
 // Returns the length of "operator<" and the like at the start of `text`, 0 for anything else. Their angle
 // brackets hold no template arguments.

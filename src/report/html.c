@@ -71,8 +71,7 @@ static const char script[] =
     "r=document.getElementById(location.hash.slice(1));if(r&&r.tagName=='DETAILS')r.open=true}"
     "window.onhashchange=open;open()})();\n";
 
-// -------------------------------------------------------------------------------------------------------
-// text
+// ---- text ----------------------------------------------------------------------------------------------
 
 static void put_byte(FILE *out, char c)
 {
@@ -116,8 +115,7 @@ static void source_text(FILE *out, const struct rb_line *line)
     json_decref(check);
 }
 
-// ------------------------------------------------------------------------------------------------------
-// frames
+// ---- frames --------------------------------------------------------------------------------------------
 
 struct page {
     FILE *out;
@@ -215,8 +213,7 @@ static void stack(struct page *p, const json_t *frames, bool open_first)
         fputs("<p class=\"muted\">No stack was kept.</p>\n", p->out);
 }
 
-// -------------------------------------------------------------------------------------------------------
-// races
+// ---- races ---------------------------------------------------------------------------------------------
 
 static void section(struct page *p, char *title, const json_t *frames, bool open_first)
 {
@@ -357,8 +354,7 @@ static int put_group(struct page *p, const struct rb_group *g, struct rb_error *
     return 0;
 }
 
-// --------------------------------------------------------------------------------------------------------
-// page
+// ---- page ----------------------------------------------------------------------------------------------
 
 static void head(FILE *out, const struct rb_report *report)
 {

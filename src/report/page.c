@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---------------------------------------------------------------------------------------------------- text
+// ---- text ----------------------------------------------------------------------------------------------
 
 // Bytes of the well-formed UTF-8 character at `s` (no overlong forms, no surrogates), or 0.
 static size_t utf8_length(const unsigned char *s)
@@ -66,7 +66,7 @@ void rb_html_text(FILE *out, const char *text)
     }
 }
 
-// ---------------------------------------------------------------------------------------------------- frame
+// ---- frame ---------------------------------------------------------------------------------------------
 
 // Colours of series c0..c7 are Okabe and Ito's, told apart with any kind of colour vision; the second set has
 // the same hues for a dark page. Marks differ in shape as well, and bars carry their names.
@@ -156,7 +156,7 @@ void rb_html_end(FILE *out)
     fputs("</body>\n</html>\n", out);
 }
 
-// ----------------------------------------------------------------------------------------------------- file
+// ---- file ----------------------------------------------------------------------------------------------
 
 // Where the page really goes: through a link, to the file it names. A device or a folder is refused, because
 // the rename would take its place.

@@ -7,7 +7,7 @@
 
 #include "report/bounds.h"
 
-// ------------------------------------------------------------------------------------------------- members
+// ---- members -------------------------------------------------------------------------------------------
 
 const char *rb_member_text(const json_t *object, const char *key)
 {
@@ -53,7 +53,7 @@ const json_t *rb_race_thread(const json_t *record, json_int_t id)
     return NULL;
 }
 
-// ---------------------------------------------------------------------------------------------- validation
+// ---- validation ----------------------------------------------------------------------------------------
 
 enum kind { TEXT, WORD, HEX, COUNT, NUMBER, FLAG, LIST, OBJECT };
 
@@ -325,7 +325,7 @@ int rb_race_parse(const char *line, size_t length, const char *place, json_t **r
     return status;
 }
 
-// ---------------------------------------------------------------------------------------------------- names
+// ---- names ---------------------------------------------------------------------------------------------
 
 // FNV-1a, and a last mix so that near inputs are far apart in every digit.
 uint64_t rb_race_hash(const char *text)

@@ -52,8 +52,7 @@ static json_t *message(struct sarif *s, char *words)
     return object;
 }
 
-// ------------------------------------------------------------------------------------------------------
-// places
+// ---- places --------------------------------------------------------------------------------------------
 
 // Takes "." and ".." out of an absolute name: consumers compare them as text.
 static void normalize(char *path)
@@ -167,8 +166,7 @@ static json_t *location(struct sarif *s, const json_t *frame, char *words)
     return object;
 }
 
-// ------------------------------------------------------------------------------------------------------
-// stacks
+// ---- stacks --------------------------------------------------------------------------------------------
 
 static void add_stack(struct sarif *s, json_t *stacks, const json_t *stack, char *words)
 {
@@ -254,8 +252,7 @@ static json_t *code_flows(struct sarif *s, const json_t *record)
     return flows;
 }
 
-// -----------------------------------------------------------------------------------------------------
-// results
+// ---- results -------------------------------------------------------------------------------------------
 
 static void relate(struct sarif *s, json_t *related, const json_t *place, char *words)
 {
@@ -354,8 +351,7 @@ static json_t *result(struct sarif *s, const struct rb_group *g)
     return object;
 }
 
-// ---------------------------------------------------------------------------------------------------------
-// log
+// ---- log -----------------------------------------------------------------------------------------------
 
 static json_t *tool(const char *version)
 {

@@ -23,8 +23,7 @@ static char *say(const char *format, ...)
     return text;
 }
 
-// ----------------------------------------------------------------------------------------------------
-// threads
+// ---- threads -------------------------------------------------------------------------------------------
 
 char *rb_words_thread(const json_t *record, json_int_t id)
 {
@@ -58,8 +57,7 @@ char *rb_words_creation(const json_t *record, const json_t *thread)
     return text;
 }
 
-// ---------------------------------------------------------------------------------------------------
-// accesses
+// ---- accesses ------------------------------------------------------------------------------------------
 
 char *rb_words_access(const json_t *record, size_t access)
 {
@@ -92,8 +90,7 @@ const char *rb_words_evidence(const json_t *record)
     return evidence[1] == 'l' ? "clock" : "collision";
 }
 
-// ---------------------------------------------------------------------------------------------------
-// location
+// ---- location ------------------------------------------------------------------------------------------
 
 static char *global(const json_t *record, const json_t *location)
 {
@@ -148,8 +145,7 @@ char *rb_words_location(const json_t *record)
     return text;
 }
 
-// ------------------------------------------------------------------------------------------------------
-// frames
+// ---- frames --------------------------------------------------------------------------------------------
 
 char *rb_words_place(const json_t *frame, bool with_folder, bool with_column)
 {
@@ -213,8 +209,7 @@ char *rb_words_summary(const json_t *record, bool verbose)
     return text;
 }
 
-// --------------------------------------------------------------------------------------------------------
-// seen
+// ---- seen ----------------------------------------------------------------------------------------------
 
 static void print_time(FILE *out, const char *word, double time)
 {

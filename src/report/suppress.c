@@ -19,8 +19,7 @@ static const struct {
     {"deadlock", RB_SUPPRESS_OTHER},
 };
 
-// ---------------------------------------------------------------------------------------------------
-// patterns
+// ---- patterns ------------------------------------------------------------------------------------------
 
 // Does `text` from its very beginning match? The end is free unless the pattern is `tied` to it.
 // One remembered star suffices: a later one makes the choice for an earlier one irrelevant.
@@ -67,8 +66,7 @@ bool rb_suppress_matches(const char *pattern, const char *text)
     return false;
 }
 
-// -------------------------------------------------------------------------------------------------------
-// file
+// ---- file ----------------------------------------------------------------------------------------------
 
 void rb_suppressions_free(struct rb_suppressions *s)
 {
@@ -172,8 +170,7 @@ int rb_suppressions_read(struct rb_suppressions *s, const char *path, struct rb_
     return status;
 }
 
-// -------------------------------------------------------------------------------------------------------
-// races
+// ---- races ---------------------------------------------------------------------------------------------
 
 static bool names_match(const char *pattern, const json_t *frame)
 {

@@ -18,7 +18,7 @@
 const char *const rb_table_words[RBT_TABLES] = {"threads",   "locks",     "variables",
                                                 "locations", "functions", "marks"};
 
-// ---------------------------------------------------------------------------------------------- page check
+// ---- page check ----------------------------------------------------------------------------------------
 
 struct limits {
     uint64_t threads, locations, variables; // numbers below these exist
@@ -153,7 +153,7 @@ static RB_NOINLINE int bad_page(const struct rb_reader *r, const uint64_t *page,
     return bad_record(r, index, page + RB_HEAD_WORDS, head.count, e);
 }
 
-// ------------------------------------------------------------------------------------------------- reading
+// ---- reading -------------------------------------------------------------------------------------------
 
 int rb_reader_read(const struct rb_reader *r, void *data, uint64_t bytes, uint64_t offset, struct rb_error *e)
 {
@@ -256,7 +256,7 @@ int rb_reader_event(struct rb_reader *r, uint64_t number, struct rb_event *event
     return 0;
 }
 
-// --------------------------------------------------------------------------------------------------- names
+// ---- names ---------------------------------------------------------------------------------------------
 
 // Splits `packed` into NUL-terminated strings. The result needs one byte a name for the NUL, and each name
 // gives up at least one byte of length, so it fits the same number of bytes.

@@ -12,7 +12,7 @@
 #include "trace/lock_check.h"
 #include "trace/reader_private.h"
 
-// ---------------------------------------------------------------------------------------------- the header
+// ---- the header ----------------------------------------------------------------------------------------
 
 static int not_a_trace(const struct rb_reader *r, const unsigned char *start, uint64_t bytes,
                        struct rb_error *e)
@@ -200,7 +200,7 @@ out:
     return status;
 }
 
-// ------------------------------------------------------------------------------------------------ recovery
+// ---- recovery ------------------------------------------------------------------------------------------
 
 // What the pages say about a trace whose writer did not come to write its final header.
 struct survey {
@@ -317,7 +317,7 @@ out:
     return status;
 }
 
-// ------------------------------------------------------------------------------------------- open and close
+// ---- open and close ------------------------------------------------------------------------------------
 
 static int open_checked(struct rb_reader *r, struct rb_error *e)
 {

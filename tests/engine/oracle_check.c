@@ -37,7 +37,7 @@ void subject_close(struct subject *s)
     oracle_free(&s->oracle);
 }
 
-// ----------------------------------------------------------------------------------------------- decisions
+// ---- decisions -----------------------------------------------------------------------------------------
 
 struct rb_sampler_spec test_sampler(const char *text)
 {
@@ -145,7 +145,7 @@ void expect(struct expected *x, const struct subject *s, const struct rb_sampler
     x->racy_events = oracle_racy(&s->oracle, x->take, x->racy);
 }
 
-// ------------------------------------------------------------------------------------------------- reports
+// ---- reports -------------------------------------------------------------------------------------------
 
 // One line: index1,index2,variable,thread1,thread2,kind1,kind2,location1,location2
 static const char *line_wrong(const struct random_trace *t, const char *line, struct reported *race)

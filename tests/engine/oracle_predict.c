@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ------------------------------------------------------------------------------------------- what events are
+// ---- what events are -----------------------------------------------------------------------------------
 
 static bool is_lock_event(enum rb_op op)
 {
@@ -96,7 +96,7 @@ bool oracle_disciplined(const struct rb_event *e, uint32_t count)
     return !any;
 }
 
-// ---------------------------------------------------------------------------------------------- the matrices
+// ---- the matrices --------------------------------------------------------------------------------------
 
 static void start(struct oracle *o, const struct rb_event *events, uint32_t count)
 {
@@ -161,7 +161,7 @@ static void edges_to(struct oracle *o, const bool *hard, uint32_t j)
             edge(o, i, j);
 }
 
-// ------------------------------------------------------------------------------------------------------- SHB
+// ---- SHB -----------------------------------------------------------------------------------------------
 
 void oracle_build_shb(struct oracle *o, const struct rb_event *events, uint32_t count)
 {
@@ -184,7 +184,7 @@ void oracle_build_shb(struct oracle *o, const struct rb_event *events, uint32_t 
     free(hard);
 }
 
-// ------------------------------------------------------------------------------------------------------- WCP
+// ---- WCP -----------------------------------------------------------------------------------------------
 
 struct section {
     uint32_t from, to; // to: the release, or the number of events if it has none

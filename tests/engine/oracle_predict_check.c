@@ -14,8 +14,7 @@
 
 static const char *const samplers[] = {"all", "random:0.4", "literace", "pacer:0.4,3", "static:0.5", "none"};
 
-// ------------------------------------------------------------------------------------------------------
-// traces
+// ---- traces --------------------------------------------------------------------------------------------
 
 void predict_tiny_any(struct random_trace *t, uint64_t seed)
 {
@@ -125,8 +124,7 @@ void predict_longer_sections(struct random_trace *t, uint64_t seed)
     make_sections(t, seed, 40, 240);
 }
 
-// ------------------------------------------------------------------------------------------------------
-// checks
+// ---- checks --------------------------------------------------------------------------------------------
 
 // The subject with another order in place of happens-before.
 static void open_with(struct subject *s, const struct random_trace *t, order_fn order)

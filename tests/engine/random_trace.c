@@ -64,7 +64,7 @@ static void put_access(struct maker *m, uint32_t thread)
     put(m, thread, chance(m, m->write) ? RB_WRITE : RB_READ, below(m, m->variables));
 }
 
-// ----------------------------------------------------------------------------------------- synchronisation
+// ---- synchronisation -----------------------------------------------------------------------------------
 
 static void lock(struct maker *m, uint32_t thread, struct object *o)
 {
@@ -206,7 +206,7 @@ static void put_handover(struct maker *m, uint32_t giver)
     put(m, taker, RB_WRITE, variable);
 }
 
-// ----------------------------------------------------------------------------------------------- the trace
+// ---- the trace -----------------------------------------------------------------------------------------
 
 static void put_any(struct maker *m, uint32_t thread)
 {

@@ -22,7 +22,7 @@ static bool releases(enum rb_op op)
     return op == RB_STORE || op == RB_RMW || op == RB_RMW_REL || op == RB_POST || op == RB_ARRIVE;
 }
 
-// ------------------------------------------------------------------------------------- what the trace says
+// ---- what the trace says -------------------------------------------------------------------------------
 
 // The place of a value among those seen before it, so that numbers are small.
 static uint8_t compact(uint64_t *seen, uint32_t *n, uint64_t value)
@@ -157,7 +157,7 @@ static bool prepare(struct reorderings *r)
     return true;
 }
 
-// ------------------------------------------------------------------------------------------------- states
+// ---- states --------------------------------------------------------------------------------------------
 
 struct state {
     uint64_t done;                      // the events that have run
@@ -325,7 +325,7 @@ static bool explore(struct reorderings *r, bool preserve)
     return all.count <= MOST_STATES;
 }
 
-// ----------------------------------------------------------------------------------------------- questions
+// ---- questions -----------------------------------------------------------------------------------------
 
 bool reorderings_open(struct reorderings *r, const struct rb_event *events, uint32_t count)
 {

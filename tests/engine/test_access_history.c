@@ -14,7 +14,7 @@
 
 #define THREADS 8u
 
-// ------------------------------------------------------------------------------------------------ one cell
+// ---- one cell ------------------------------------------------------------------------------------------
 
 static struct world {
     struct rb_arena arena;
@@ -218,7 +218,7 @@ static void cell(void **state)
     }
 }
 
-// ----------------------------------------------------------------------------------------- out of memory
+// ---- out of memory -------------------------------------------------------------------------------------
 
 // The engine may have this many lines of 64 bytes from its first thread on.
 static struct {
@@ -289,7 +289,7 @@ static void memory(void **state)
     assert_true(n < 100 || (ended > n && starved > n / 50 && enough > n));
 }
 
-// --------------------------------------------------------------------------------------------- out of time
+// ---- out of time ---------------------------------------------------------------------------------------
 
 static struct {
     const struct rb_engine_ops *ops;

@@ -39,7 +39,7 @@ static const char *check(const struct report *p, const struct subject *s, const 
     return engine == &rb_fasttrack ? report_check_first(p, s, x) : report_check_exact(p, s, x);
 }
 
-// -------------------------------------------------------------------------------------- judged by eye first
+// ---- judged by eye first -------------------------------------------------------------------------------
 
 static const struct hand_case by_hand[] = {
     CASE("two writes", 1 << 1, W(0, 0), W(1, 0)),
@@ -128,7 +128,7 @@ static void hand(void **state)
     }
 }
 
-// ----------------------------------------------------------------------------------------- the main property
+// ---- the main property ---------------------------------------------------------------------------------
 
 // What a run saw, so that a test that checks nothing does not pass.
 static struct {

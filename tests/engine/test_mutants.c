@@ -12,7 +12,7 @@
 #include "engine/access_history.h"
 #include "engine/oracle_check.h"
 
-// ------------------------------------------------------------------------------------------- lost edges
+// ---- lost edges ----------------------------------------------------------------------------------------
 
 static uint32_t calls;
 
@@ -72,7 +72,7 @@ static bool so_not_transitive(struct rb_engine *e, struct rb_thread *t, struct r
     return rb_so.acquire(e, t, s);
 }
 
-// ------------------------------------------------------------------------------------- edges too many
+// ---- edges too many ------------------------------------------------------------------------------------
 
 // A shared clock changed in place.
 static bool so_in_place(struct rb_engine *e, struct rb_thread *t, struct rb_sync *s)
@@ -105,7 +105,7 @@ static void access_early(struct rb_engine *e, struct rb_thread *t, struct rb_cel
     t->epoch = epoch;
 }
 
-// --------------------------------------------------------- one operation of an engine in place of another
+// ---- one operation of an engine in place of another ----------------------------------------------------
 
 #define INSTEAD(name, engine, operation)                                          \
     static bool name(struct rb_engine *e, struct rb_thread *t, struct rb_sync *s) \
@@ -123,7 +123,7 @@ INSTEAD(su_join, rb_su, release_join)
 INSTEAD(so_join, rb_so, release_join)
 INSTEAD(su_trusting_store, rb_su, release)
 
-// ----------------------------------------------------------------------------------- the access history
+// ---- the access history --------------------------------------------------------------------------------
 
 static void check_nothing(struct rb_engine *e, struct rb_thread *t, struct rb_cell *c, struct rb_access a,
                           bool record, struct rb_partner *p)
@@ -236,7 +236,7 @@ static struct rb_engine_ops make_mutant(const struct mutant *m)
     return ops;
 }
 
-// ----------------------------------------------------------------------------------------------- the hunt
+// ---- the hunt ------------------------------------------------------------------------------------------
 
 // Does the comparison notice anything?
 static bool noticed(struct subject *s, const struct expected *x, const struct rb_engine_ops *ops,

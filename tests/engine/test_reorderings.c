@@ -160,7 +160,7 @@ static void correct(void **state)
         }
 }
 
-// ---------------------------------------------------------------------------------------- every sequence
+// ---- every sequence ------------------------------------------------------------------------------------
 
 struct sequences {
     const struct reorderings *r;

@@ -148,7 +148,7 @@ static void print_subject(const struct subject *s)
     random_trace_print(&t, NULL, NULL);
 }
 
-// -------------------------------------------------------------------------------------- the slow definition
+// ---- the slow definition -------------------------------------------------------------------------------
 
 struct slow {
     const struct subject *s;
@@ -264,7 +264,7 @@ static bool conflict(const struct subject *s, uint32_t i, uint32_t j)
            (a->op == RB_WRITE || b->op == RB_WRITE);
 }
 
-// ------------------------------------------------------------------------------------------------ judgement
+// ---- judgement -----------------------------------------------------------------------------------------
 
 typedef bool (*judge_fn)(void *judge, uint32_t i, uint32_t j);
 
@@ -425,7 +425,7 @@ static void larger(void **state)
     assert_true(seen.racy > 2000 && seen.clear > 2000);
 }
 
-// -------------------------------------------------------------------------------------------------- by hand
+// ---- by hand -------------------------------------------------------------------------------------------
 
 static const struct hand_case by_hand[] = {
     CASE("happens-before hides it, sections need not move", 1 << 5, W(0, 0), ACQ(0, 0), REL(0, 0), ACQ(1, 0),

@@ -51,7 +51,7 @@ static uint32_t random_time(void)
     }
 }
 
-// -------------------------------------------------------------------------------------------------- epochs
+// ---- epochs --------------------------------------------------------------------------------------------
 
 static void epochs(void **state)
 {
@@ -70,7 +70,7 @@ static void epochs(void **state)
     assert_true(rb_epoch_make(0, 1, false) != 0);
 }
 
-// -------------------------------------------------------------------------------------------- vector clocks
+// ---- vector clocks -------------------------------------------------------------------------------------
 
 static struct rb_vclock *random_clock(uint32_t slots, uint32_t model[SLOTS_MOST])
 {
@@ -192,7 +192,7 @@ static void no_room(void **state)
     rb_arena_destroy(&tight);
 }
 
-// ------------------------------------------------------------------------------------------- recent clocks
+// ---- recent clocks -------------------------------------------------------------------------------------
 
 // The obvious version: each entry with the version at which it last changed.
 struct model {

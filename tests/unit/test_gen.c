@@ -24,7 +24,7 @@ struct trace {
     uint64_t variables, functions;
 };
 
-// --- discipline: NULL, or what is wrong ---
+// ---- discipline: NULL, or what is wrong ----------------------------------------------------------------
 
 struct thread_life {
     bool forked, joined, ran;
@@ -159,7 +159,7 @@ static const char *discipline(const struct trace *t)
     return wrong;
 }
 
-// --- happens-before: all races, by whole vector clocks and the list of accesses of each variable ---
+// ---- happens-before: all races, by whole vector clocks and the list of accesses of each variable -------
 
 struct past {
     uint32_t thread, time, location;
@@ -313,7 +313,7 @@ static uint64_t races(const struct trace *t)
     return h.warnings;
 }
 
-// --- traces ---
+// ---- traces --------------------------------------------------------------------------------------------
 
 static struct rb_gen_options options(uint64_t events, uint32_t threads)
 {
@@ -385,7 +385,7 @@ static double sync_share(const struct trace *t)
     return (double)count(t, RB_ACQUIRE, RB_JOIN) / (double)t->events;
 }
 
-// --- the checkers ---
+// ---- the checkers --------------------------------------------------------------------------------------
 
 #define EV(thread, op, target) \
     {                          \
@@ -460,7 +460,7 @@ static void checker_knows_happens_before(void **state)
         assert_int_equal(races(&ordered[i]), 0);
 }
 
-// --- the generator ---
+// ---- the generator -------------------------------------------------------------------------------------
 
 static void seed_decides(void **state)
 {

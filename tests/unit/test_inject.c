@@ -128,7 +128,7 @@ static void verifier_agrees_with_enumeration(void **state)
     free(all);
 }
 
-// ------------------------------------------------------------------------------------------------ injected
+// ---- injected ------------------------------------------------------------------------------------------
 
 struct lab {
     struct random_trace trace;

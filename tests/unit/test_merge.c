@@ -26,7 +26,7 @@
 #define WORD(n) (UINT64_C(0x9000) + 8 * (uint64_t)(n))
 #define PLACE   (UINT64_C(1) << RB_RAW_OFFSET_BITS)
 
-// ------------------------------------------------------------------------------------- a recording by hand
+// ---- a recording by hand -------------------------------------------------------------------------------
 
 struct draft {
     struct {
@@ -130,7 +130,7 @@ static int write_draft(const struct draft *d)
     return fd;
 }
 
-// ------------------------------------------------------------------------------------------- the trace of it
+// ---- the trace of it -----------------------------------------------------------------------------------
 
 struct merged {
     char path[64];
@@ -199,8 +199,7 @@ static uint32_t recorded_thread(struct merged *m, uint32_t thread)
     return (uint32_t)atoi(rb_reader_name(&m->reader, RBT_THREADS, thread, scratch) + 1);
 }
 
-// ----------------------------------------------------------------------------------------- a program at
-// random
+// ---- a program at random -------------------------------------------------------------------------------
 
 struct player {
     bool alive, ended, joined;
@@ -355,7 +354,7 @@ static void keeps_happens_before_whatever_the_clocks(void **state)
     same_happens_before(true);
 }
 
-// ----------------------------------------------------------------------------------------------- what is odd
+// ---- what is odd ---------------------------------------------------------------------------------------
 
 static struct draft d;
 
@@ -547,7 +546,7 @@ static void names_places_and_functions(void **state)
     merged_free(&m);
 }
 
-// ---------------------------------------------------------------------------------------------------- damage
+// ---- damage --------------------------------------------------------------------------------------------
 
 static void refuses(int fd, const char *what)
 {

@@ -58,7 +58,7 @@ static const char *id_of(const char *a, const char *b, const char *more)
     return id;
 }
 
-// ---------------------------------------------------------------------------------------------- validation
+// ---- validation ----------------------------------------------------------------------------------------
 
 #define STACK  "\"stack\":[]"
 #define ACCESS "{\"op\":\"read\",\"size\":4,\"address\":\"0x10\",\"thread\":1," STACK "}"
@@ -136,7 +136,7 @@ static void accepted(void **state)
     assert_false(rb_race_line_is_whole("{\"a\":\"x", 7));
 }
 
-// ------------------------------------------------------------------------------------------------------- id
+// ---- id ------------------------------------------------------------------------------------------------
 
 #define X "\"module\":\"/bin/x\",\"build_id\":\"ab12\",\"offset\":\"0x1000\""
 #define Y "\"module\":\"/lib/y.so\",\"build_id\":\"cd34\",\"offset\":\"0x2000\""
@@ -190,7 +190,7 @@ static void ids_ignore_the_rest(void **state)
     }
 }
 
-// -------------------------------------------------------------------------------------------------- merging
+// ---- merging -------------------------------------------------------------------------------------------
 
 static void add(struct rb_races *races, const char *a, const char *b, const char *more)
 {
@@ -269,7 +269,7 @@ static void many(void **state)
     rb_races_free(&races);
 }
 
-// ------------------------------------------------------------------------------------------------- baseline
+// ---- baseline ------------------------------------------------------------------------------------------
 
 #define NAMED(build, offset, function, line)                                                              \
     "\"module\":\"/bin/x\",\"build_id\":\"" build "\",\"offset\":\"" offset "\",\"function\":\"" function \
@@ -340,7 +340,7 @@ static void source_ids(void **state)
     json_decref(record);
 }
 
-// ---------------------------------------------------------------------------------------------------- words
+// ---- words ---------------------------------------------------------------------------------------------
 
 static void expect(char *words, const char *wanted)
 {

@@ -17,7 +17,7 @@
 #include "run/intercept/sandbox.h"
 #include "run/record/record.h"
 
-// ---- the rest of the runtime, as far as the history looks at it -----------------------------------------
+// ---- the rest of the runtime, as far as the history looks at it ----------------------------------------
 
 struct rb_process rb_process;
 RB_TLS struct rb_self *rb_self_tls;
@@ -31,7 +31,7 @@ void rb_record_own(struct rb_self *me, enum rb_raw_op kind, uint64_t a, size_t b
     (void)b;
 }
 
-// ---- threads, and memory as the judge sees it -----------------------------------------------------------
+// ---- threads, and memory as the judge sees it ----------------------------------------------------------
 
 #define THREADS 5u
 #define SYNCS   4u
@@ -97,7 +97,7 @@ static void close_world(void)
     rb_arena_destroy(&w.arena);
 }
 
-// ---- what happens ---------------------------------------------------------------------------------------
+// ---- what happens --------------------------------------------------------------------------------------
 
 static void synchronise(struct rb_self *me)
 {

@@ -28,8 +28,7 @@ __attribute__((section("rb_hooks"), used)) static void no_hook(void)
 {
 }
 
-// ---- the rest of the runtime, as far as samplers look at it
-// ------------------------------------------------
+// ---- the rest of the runtime, as far as samplers look at it --------------------------------------------
 
 RB_TLS struct rb_self *rb_self_tls;
 RB_TLS int64_t rb_skip;
@@ -160,8 +159,7 @@ static void assert_share(uint64_t count, uint64_t n, double p)
     }
 }
 
-// ---- the same decisions as on a trace
-// ----------------------------------------------------------------------
+// ---- the same decisions as on a trace ------------------------------------------------------------------
 
 // Random calls and accesses of `threads` threads: every decision as the trace's sampler has it, every access
 // counted.
@@ -295,8 +293,7 @@ static void contexts(void **state)
     assert_int_equal(rb_sampling_process.alive, 0);
 }
 
-// ---- open calls
-// ------------------------------------------------------------------------------------------------
+// ---- open calls ----------------------------------------------------------------------------------------
 
 // ucp: ten calls make a function warm; then which call is the innermost shows by what is taken.
 static void warm(uintptr_t function)
@@ -367,8 +364,7 @@ static void calls_too_deep(void **state)
     stop();
 }
 
-// ---- functions and memory
-// ------------------------------------------------------------------------------------
+// ---- functions and memory ------------------------------------------------------------------------------
 
 // A million threads, one after the other, cost what one costs.
 static void threads_come_and_go(void **state)
@@ -418,7 +414,7 @@ static void *call_often(void *given)
     static struct rb_self me[THREADS];
     static uint32_t next;
 
-    rb_self_tls = &me[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % THREADS];
+    rb_self_tls = &me[rb_fetch_add_relaxed(&next, 1) % THREADS];
     memset(rb_self_tls, 0, sizeof(*rb_self_tls));
     rb_sampling_start(rb_self_tls);
     for (uint32_t i = 0; i < 100000; i++) {
@@ -450,8 +446,7 @@ static void counted_by_all(void **state)
     stop();
 }
 
-// ---- pacer
-// -------------------------------------------------------------------------------------------------------
+// ---- pacer ---------------------------------------------------------------------------------------------
 
 // Two threads by turns: each access is recorded with probability P, and a batch is of one kind.
 static void periods(void **state)
@@ -478,8 +473,7 @@ static void periods(void **state)
     stop();
 }
 
-// ---- static
-// ------------------------------------------------------------------------------------------------------
+// ---- static --------------------------------------------------------------------------------------------
 
 static void places(void **state)
 {
@@ -546,8 +540,7 @@ static void places(void **state)
     no_module = false;
 }
 
-// ---- rpt
-// ---------------------------------------------------------------------------------------------------------
+// ---- rpt -----------------------------------------------------------------------------------------------
 
 static void numbers(void **state)
 {

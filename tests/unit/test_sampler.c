@@ -36,7 +36,7 @@ static void assert_share(uint64_t count, uint64_t n, double p)
     }
 }
 
-// ------------------------------------------------------------------------------------------------- parsing
+// ---- parsing -------------------------------------------------------------------------------------------
 
 static void accepted(void **state)
 {
@@ -148,7 +148,7 @@ static void refused(void **state)
     }
 }
 
-// --------------------------------------------------------------------------------------------- randomness
+// ---- randomness ----------------------------------------------------------------------------------------
 
 // Digit by digit, gaps have the distribution that the table has: for small gaps compared one by one.
 static void digits(void **state)
@@ -234,7 +234,7 @@ static void ends(void **state)
     }
 }
 
-// --------------------------------------------------------------------------------------- shares and seeds
+// ---- shares and seeds ----------------------------------------------------------------------------------
 
 // A stream of accesses: `threads` take turns, each in bursts of calls. Decisions go to `take`.
 #define STREAM 200000u
@@ -361,7 +361,7 @@ static void same_for_every_engine(void **state)
     }
 }
 
-// ------------------------------------------------------------------------------------------- call schedules
+// ---- call schedules ------------------------------------------------------------------------------------
 
 // Runs of taken and passed calls, in turn, beginning with taken; the last two repeat for ever.
 static const struct schedule {
@@ -481,7 +481,7 @@ static void nesting(void **state)
     rb_sampler_stop(&s);
 }
 
-// ------------------------------------------------------------------------------------- periods and places
+// ---- periods and places --------------------------------------------------------------------------------
 
 // Periods of LENGTH accesses, each sampled whole or not at all, independently with probability P.
 static void periods(void **state)

@@ -75,7 +75,7 @@ static void make_random(struct trace *t, struct rb_rng *r, uint32_t threads, uin
         put(t, 0, RB_JOIN, i);
 }
 
-// ------------------------------------------------------------------------------------------------ properties
+// ---- properties ----------------------------------------------------------------------------------------
 
 struct property {
     const struct trace *t;
@@ -179,7 +179,7 @@ static uint32_t run(struct property *p, const uint32_t *pinned, uint32_t pinned_
     return o.kept;
 }
 
-// ----------------------------------------------------------------------------------------------------- tests
+// ---- tests ---------------------------------------------------------------------------------------------
 
 static void needed_events_stay_and_nothing_else(void **state)
 {

@@ -18,13 +18,13 @@ static uintptr_t last;
 
 __attribute__((section("rb_hooks"), noinline)) static void hook(void)
 {
-    __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&last, (uintptr_t)__builtin_return_address(0), __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&calls, 1);
+    rb_store_relaxed(&last, (uintptr_t)__builtin_return_address(0));
 }
 
 __attribute__((noinline)) static void no_hook(void)
 {
-    __atomic_store_n(&last, (uintptr_t)__builtin_return_address(0), __ATOMIC_RELAXED);
+    rb_store_relaxed(&last, (uintptr_t)__builtin_return_address(0));
 }
 
 static void (*slot)(void) __attribute__((used)) = hook;
@@ -230,7 +230,7 @@ static void *run_through(void *failed)
 {
     uint64_t sum = 0, n = 0;
 
-    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+    while (!rb_load_relaxed(&stop)) {
         direct();
         sum += n;
         through_slot();
@@ -253,7 +253,7 @@ static void flipped_while_running(void **state)
         assert_int_equal(pthread_create(&thread[i], NULL, run_through, &failed[i]), 0);
     for (int i = 0; i < 20000; i++)
         done += rb_sites_flip_all(everyone, i & 1 ? RB_SITE_AWAKE : RB_SITE_ASLEEP);
-    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    rb_store_relaxed(&stop, true);
     for (int i = 0; i < 2; i++)
         pthread_join(thread[i], NULL);
     assert_true(done >= 40000);

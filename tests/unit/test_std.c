@@ -383,8 +383,7 @@ static void random_text_survives(void **state)
     }
 }
 
-// ------------------------------------------------------------------------- traces with names text cannot
-// hold
+// ---- traces with names text cannot hold ----------------------------------------------------------------
 
 struct packed {
     unsigned char bytes[256];
@@ -478,8 +477,7 @@ static void renames_what_text_cannot_hold(void **state)
     free(text);
 }
 
-// ------------------------------------------------------------------------------------------------ golden
-// files
+// ---- golden files --------------------------------------------------------------------------------------
 
 static char *slurp(const char *path, size_t *bytes)
 {

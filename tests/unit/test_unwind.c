@@ -20,7 +20,7 @@
 #include "unwind_cfi.h"
 #include "unwind_walks.h"
 
-// ---- the yardstick ----
+// ---- the yardstick -------------------------------------------------------------------------------------
 
 static _Unwind_Reason_Code note(struct _Unwind_Context *context, void *to)
 {
@@ -51,7 +51,7 @@ bool same_pcs(const uintptr_t *a, const uintptr_t *b, unsigned count)
     return memcmp(a, b, count * sizeof(*a)) == 0;
 }
 
-// ---- the thread under test ----
+// ---- the thread under test -----------------------------------------------------------------------------
 
 __thread struct rb_walk walk, fresh;
 
@@ -180,7 +180,7 @@ static int set_up(void **state)
     return rb_stack_init(TABLE);
 }
 
-// ---- real stacks ----
+// ---- real stacks ---------------------------------------------------------------------------------------
 
 static void travel(uint64_t seed, unsigned trips, unsigned most, bool signals)
 {
@@ -294,7 +294,7 @@ static void walks_at_each_instruction(void **state)
     assert_true(stepping.whole > stepping.steps - stepping.steps / 50);
 }
 
-// ---- other stacks ----
+// ---- other stacks --------------------------------------------------------------------------------------
 
 struct seen seen;
 

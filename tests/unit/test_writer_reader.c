@@ -168,8 +168,7 @@ static void refused(int fd, const char *part)
         fail_msg("\"%s\" does not contain \"%s\"", message, part);
 }
 
-// ------------------------------------------------------------------------------------------------ round
-// trips
+// ---- round trips ---------------------------------------------------------------------------------------
 
 static void reads_back_random_traces(void **state)
 {
@@ -278,7 +277,7 @@ static void keeps_names_and_aliases(void **state)
     rb_reader_close(&r);
 }
 
-// ----------------------------------------------------------------------------------- kills and cut-off files
+// ---- kills and cut-off files ---------------------------------------------------------------------------
 
 static void recovers_a_killed_writer_at_every_page(void **state)
 {
@@ -386,7 +385,7 @@ static void refuses_trailing_bytes(void **state)
     refused(fd, "1 bytes too many");
 }
 
-// ---------------------------------------------------------------------------------------------------- damage
+// ---- damage --------------------------------------------------------------------------------------------
 
 static void notices_every_flipped_bit_of_header_and_page(void **state)
 {
@@ -569,7 +568,7 @@ static void gives_the_pages_before_a_bad_one(void **state)
     free(events);
 }
 
-// ---------------------------------------------------------------------------------------- what is not a file
+// ---- what is not a file --------------------------------------------------------------------------------
 
 static void refuses_what_is_no_trace(void **state)
 {

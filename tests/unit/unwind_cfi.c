@@ -80,7 +80,7 @@ struct entry random_entry(struct rb_rng *rng)
     return entry_of(o, (uint32_t)rb_rng_below(rng, o->count));
 }
 
-// ---- against readelf ----
+// ---- against readelf -----------------------------------------------------------------------------------
 
 // readelf's words for one row, as the rule that we should have come to. False: no rule can be told from them.
 static bool expected_rule(const char *cfa, const char *bp, const char *ra, struct rb_rule *rule)
@@ -196,7 +196,7 @@ void cfi_as_readelf_says(void **state)
     assert_int_equal(r.different, 0);
 }
 
-// ---- broken bytes ----
+// ---- broken bytes --------------------------------------------------------------------------------------
 
 // Memory that ends where the next page is not there, and begins where the one before is not.
 #define ROOM (16 * 4096)
@@ -317,7 +317,7 @@ void cfi_fuzz_headers(void **state)
     assert_true(found[RB_CFI_NONE] > 100 && found[RB_CFI_ENTRY] > 100 && found[RB_CFI_SCAN] > 100);
 }
 
-// ---- made by hand ----
+// ---- made by hand --------------------------------------------------------------------------------------
 
 // The rule for the second byte of 256 bytes of code, given a program. The low digit of its address can be
 // chosen.

@@ -11,7 +11,7 @@
 #include "unwind_cfi.h"
 #include "unwind_walks.h"
 
-// ---- stacks that were never called ----
+// ---- stacks that were never called ---------------------------------------------------------------------
 
 #define FAKE_BYTES 65536
 #define POOL       600
@@ -139,7 +139,7 @@ void walks_of_garbage(void **state)
     own_stack(v);
 }
 
-// ---- what is remembered ----
+// ---- what is remembered --------------------------------------------------------------------------------
 
 static void poison(uintptr_t pc, uint64_t rule)
 {

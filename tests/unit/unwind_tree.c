@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "unwind_walks.h"
 
-// ---- the tree ----
+// ---- the tree ------------------------------------------------------------------------------------------
 
 #define CHAINS 20000
 
@@ -134,7 +134,7 @@ void tree_after_fork(void **state)
     assert_int_equal(status, 0);
 }
 
-// ---- how long it takes ----
+// ---- how long it takes ---------------------------------------------------------------------------------
 
 static double now(void)
 {

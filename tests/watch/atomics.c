@@ -4,7 +4,7 @@
 // object, or to what an atomic pointer points at, by a plain move.
 #include "atomics.h"
 
-// ---- loads of integers
+// ---- loads of integers ---------------------------------------------------------------------------------
 
 #define LOADS(T, n, o)                                     \
     T n##_##o##_get(_Atomic(T) *p)                         \
@@ -210,7 +210,7 @@
         return s;                                          \
     }
 
-// ---- stores of integers
+// ---- stores of integers --------------------------------------------------------------------------------
 
 #define STORES(T, n, o)                                      \
     void n##_##o##_put(_Atomic(T) *p, T x)                   \
@@ -390,7 +390,7 @@
         return v == 0;                                       \
     }
 
-// ---- what changes in one go, for the `lock` forms
+// ---- what changes in one go, for the `lock` forms ------------------------------------------------------
 
 #define CHANGES(T, n)                                                                         \
     T n##_fetch_add(_Atomic(T) *p, T x)                                                       \

@@ -2,7 +2,7 @@
 // atomics.c.
 #include "atomics.h"
 
-// ---- floating point
+// ---- floating point ------------------------------------------------------------------------------------
 
 #define FLOATS(T, n, o)                        \
     T n##_##o##_get(_Atomic(T) *p)             \
@@ -119,7 +119,7 @@
 FLOATING(float, f32)
 FLOATING(double, f64)
 
-// ---- booleans, pointers, functions
+// ---- booleans, pointers, functions ---------------------------------------------------------------------
 
 #define OTHERS(T, n, o)                                       \
     bool n##_##o##_bool(_Atomic(bool) *p)                     \
@@ -230,7 +230,7 @@ FLOATING(double, f64)
 EACH_LOAD_ORDER(OTHERS, int, other_l)
 EACH_STORE_ORDER(OTHER_STORES, int, other_s)
 
-// ---- structures of 8 and 16 bytes, 16-byte integers
+// ---- structures of 8 and 16 bytes, 16-byte integers ----------------------------------------------------
 
 struct pair {
     int32_t a, b;
@@ -316,7 +316,7 @@ void flag_clear(atomic_flag *p)
     atomic_flag_clear_explicit(p, memory_order_release);
 }
 
-// ---- OpenMP's
+// ---- OpenMP's ------------------------------------------------------------------------------------------
 
 #ifdef _OPENMP
 #define OMP(T, n)                                   \

@@ -53,7 +53,7 @@ static int first_line(struct cli_words *words, char *line, size_t room)
     return status;
 }
 
-// ----------------------------------------------------------------------------------------------- compilers
+// ---- compilers -----------------------------------------------------------------------------------------
 
 static void check_compiler(struct finding *f, const char *name)
 {
@@ -103,7 +103,7 @@ void check_clang(struct finding *f)
     check_compiler(f, "clang");
 }
 
-// ------------------------------------------------------------------------------------------- our own files
+// ---- our own files -------------------------------------------------------------------------------------
 
 void check_runtime(struct finding *f)
 {

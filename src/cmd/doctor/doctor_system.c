@@ -64,7 +64,7 @@ void check_libc(struct finding *f)
     finding_set(f, FINDING_OK, "glibc %s", gnu_get_libc_version());
 }
 
-// ---------------------------------------------------------------------------------------------- breakpoints
+// ---- breakpoints ---------------------------------------------------------------------------------------
 
 static volatile int watched;
 
@@ -189,7 +189,7 @@ void check_ptrace(struct finding *f)
                 scope, scope >= 0 && scope < (long)RB_LENGTH(meaning) ? meaning[scope] : "?");
 }
 
-// ----------------------------------------------------------------------------------------------- text pages
+// ---- text pages ----------------------------------------------------------------------------------------
 
 // Of its own page, so that nobody else's code is without its rights meanwhile.
 __attribute__((noinline, aligned(4096))) static int on_a_page(int x)
@@ -225,7 +225,7 @@ void check_text_pages(struct finding *f)
     finding_change(f, "a security module forbids it (SELinux: execmod); everything else works");
 }
 
-// ------------------------------------------------------------------------------------------------ the rest
+// ---- the rest ------------------------------------------------------------------------------------------
 
 void check_aslr(struct finding *f)
 {

@@ -125,7 +125,7 @@ char *launch_setenv(const char *name, const char *value)
     return before;
 }
 
-// ------------------------------------------------------------------------------------- a child in our place
+// ---- a child in our place ------------------------------------------------------------------------------
 
 // Passed on to the child, unless it has them already: what the terminal sends, or kill() to the group, goes
 // to the whole group, the child among it. For those it is enough that they do not end us first; twice is not

@@ -1,3 +1,4 @@
+#include "base/atomic.h"
 #include "cmd/launch/witness.h"
 
 #include <errno.h>
@@ -40,9 +41,9 @@ static void watch(const sigset_t *signals, pid_t parent)
         siginfo_t info;
         const int signal = sigwaitinfo(signals, &info); // lower numbers come first
         if (signal == SIGRTMAX)
-            __atomic_store_n(&seen->asked, info.si_value.sival_int, __ATOMIC_RELEASE);
+            rb_store_release(&seen->asked, info.si_value.sival_int);
         else if (signal > 0)
-            __atomic_store_n(&seen->arrived[signal], now(), __ATOMIC_RELAXED);
+            rb_store_relaxed(&seen->arrived[signal], now());
     }
     _exit(0);
 }
@@ -85,7 +86,7 @@ static void ask_witness(void)
     if (sigqueue(witness, SIGRTMAX, value) < 0)
         return;
     for (int waited = 0; waited < BUSY; waited++) {
-        if (__atomic_load_n(&seen->asked, __ATOMIC_ACQUIRE) == question)
+        if (rb_load_acquire(&seen->asked) == question)
             return;
         nanosleep(&ms, NULL);
     }
@@ -94,7 +95,7 @@ static void ask_witness(void)
 // True if the witness got the signal since `before`.
 static bool witness_got(int signal, int64_t before)
 {
-    const int64_t at = __atomic_load_n(&seen->arrived[signal], __ATOMIC_RELAXED);
+    const int64_t at = rb_load_relaxed(&seen->arrived[signal]);
 
     return at && at >= before;
 }

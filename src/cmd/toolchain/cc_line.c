@@ -297,7 +297,7 @@ void cc_line_read(struct cc_line *line, const struct cli_words *arguments)
             snprintf(line->conflict, sizeof(line->conflict), "%s", conflicting[i]);
 }
 
-// ------------------------------------------------------------------------------------------ for the linker
+// ---- for the linker ------------------------------------------------------------------------------------
 
 // The list without `thread`; nothing if nothing is left.
 static void add_without_thread(struct cli_words *out, const char *option_name, const char *list)

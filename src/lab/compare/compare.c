@@ -19,7 +19,7 @@ struct reference {
     uint64_t accesses;
 };
 
-// ------------------------------------------------------------------------------------------------ statistics
+// ---- statistics ----------------------------------------------------------------------------------------
 
 static int by_value(const void *a, const void *b)
 {
@@ -56,7 +56,7 @@ static double ratio(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : NAN;
 }
 
-// ------------------------------------------------------------------------------------------------------ rows
+// ---- rows ----------------------------------------------------------------------------------------------
 
 static bool takes_all(const struct rb_sampler_spec *s)
 {
@@ -126,7 +126,7 @@ size_t rb_compare_group_end(const struct rb_comparison *c, size_t first)
     return i;
 }
 
-// -------------------------------------------------------------------------------------------------- replays
+// ---- replays -------------------------------------------------------------------------------------------
 
 // Progress of the whole comparison, from that of the replay under way.
 struct steps {

@@ -11,7 +11,7 @@ double rb_scale_at(const struct rb_scale *s, double value)
     return high > low ? s->from + (s->to - s->from) * (v - low) / (high - low) : (s->from + s->to) / 2;
 }
 
-// ----------------------------------------------------------------------------------------------------- ticks
+// ---- ticks ---------------------------------------------------------------------------------------------
 
 size_t rb_ticks_linear(double low, double high, size_t most, double ticks[RB_TICKS])
 {
@@ -52,7 +52,7 @@ size_t rb_ticks_log(double low, double high, size_t most, double ticks[RB_TICKS]
     return n;
 }
 
-// ----------------------------------------------------------------------------------------------------- marks
+// ---- marks ---------------------------------------------------------------------------------------------
 
 void rb_mark_begin(FILE *out, size_t series, double x, double y)
 {
@@ -83,7 +83,7 @@ void rb_mark_end(FILE *out)
     fputs("</path>\n", out);
 }
 
-// ---------------------------------------------------------------------------------------------------- labels
+// ---- labels --------------------------------------------------------------------------------------------
 
 double rb_text_width(const char *text)
 {

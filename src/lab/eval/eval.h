@@ -17,7 +17,7 @@
 #define RB_EVAL_JOBS 256u
 #define RB_EVAL_ALL  SIZE_MAX // for a program: all of them together
 
-// ---------------------------------------------------------------------------------------------------- labels
+// ---- labels --------------------------------------------------------------------------------------------
 
 enum rb_eval_proof { RB_PROOF_TRACE, RB_PROOF_WINDOW, RB_PROOF_HB, RB_PROOFS };
 extern const char *const rb_eval_proofs[RB_PROOFS];
@@ -54,7 +54,7 @@ struct rb_eval_labels {
 int rb_eval_labels_load(struct rb_eval_labels *l, const char *dir, struct rb_error *e);
 void rb_eval_labels_free(struct rb_eval_labels *l);
 
-// ------------------------------------------------------------------------------------------------------ runs
+// ---- runs ----------------------------------------------------------------------------------------------
 
 struct rb_eval_plan {
     const struct rb_engine_ops **engines;
@@ -114,7 +114,7 @@ int rb_eval_run(struct rb_eval *v, const struct rb_eval_labels *labels, const st
                 struct rb_error *e);
 void rb_eval_free(struct rb_eval *v);
 
-// --------------------------------------------------------------------------------------------------- results
+// ---- results -------------------------------------------------------------------------------------------
 
 struct rb_eval_score {
     uint64_t traces;

@@ -55,7 +55,7 @@ void rb_eval_counters_free(struct rb_eval_counters *c);
 void rb_eval_counters_text(FILE *out, const struct rb_eval *v, const struct rb_eval_counters *c);
 json_t *rb_eval_counters_json(const struct rb_eval *v, const struct rb_eval_counters *c);
 
-// -------------------------------------------------------------------------------- private to eval_counter*.c
+// ---- private to eval_counter*.c ------------------------------------------------------------------------
 
 // Makes one trace small and writes it. 0 or a negative errno with `e`.
 int rb_eval_counter_make(const struct rb_eval *v, const struct rb_eval_counter_plan *plan,

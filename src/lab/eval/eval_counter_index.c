@@ -130,7 +130,7 @@ int rb_eval_counters_index(const struct rb_eval *v, const struct rb_eval_counter
     return status;
 }
 
-// -------------------------------------------------------------------------------------------- in a few words
+// ---- in a few words ------------------------------------------------------------------------------------
 
 struct summary {
     uint64_t written, unproven, minimal, before, after, largest;

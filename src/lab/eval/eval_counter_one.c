@@ -31,7 +31,7 @@ struct work {
     struct rb_error *error;
 };
 
-// -------------------------------------------------------------------------------------------- the two orders
+// ---- the two orders ------------------------------------------------------------------------------------
 
 struct named {
     const char *name;
@@ -192,7 +192,7 @@ static void unload(struct work *w)
     free(w->small[1]);
 }
 
-// ------------------------------------------------------------------------------------------ is it still one?
+// ---- is it still one? ----------------------------------------------------------------------------------
 
 static void make_small(struct work *w, const struct rb_eval_numbers *n, const bool *kept)
 {
@@ -288,7 +288,7 @@ static int holds(void *context, const bool *kept)
     return status;
 }
 
-// --------------------------------------------------------------------------------------------------- writing
+// ---- writing -------------------------------------------------------------------------------------------
 
 static int write_trace(const struct work *w, int which, const struct rb_eval_numbers *n, const char *path,
                        struct rb_error *e)
@@ -352,7 +352,7 @@ static int write_files(struct work *w, const struct rb_eval *v, const struct rb_
     return status;
 }
 
-// ------------------------------------------------------------------------------------------------------- one
+// ---- one -----------------------------------------------------------------------------------------------
 
 static double now(void)
 {

@@ -43,7 +43,7 @@ static void tick_text(FILE *out, double x, double y, const char *text)
     fprintf(out, "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x, y, text);
 }
 
-// -------------------------------------------------------------------------------------------------- distance
+// ---- distance ------------------------------------------------------------------------------------------
 
 static bool is_shown(const struct rb_eval *v, size_t detector, bool engines)
 {
@@ -162,7 +162,7 @@ void rb_eval_plot_distance(FILE *out, const struct rb_eval *v, bool engines)
     rb_figure_end(out);
 }
 
-// ------------------------------------------------------------------------------------------------------ rate
+// ---- rate ----------------------------------------------------------------------------------------------
 
 static void draw_rate_axis(FILE *out, const struct rb_scale *x, bool zero)
 {

@@ -98,7 +98,7 @@ int rb_eval_locks_only(const struct rb_events *t, bool *yes)
     return 0;
 }
 
-// --------------------------------------------------------------------------------------------------- engines
+// ---- engines -------------------------------------------------------------------------------------------
 
 static bool is_exact_hb(const char *name)
 {
@@ -130,7 +130,7 @@ void rb_eval_rules_start(struct rb_eval *v)
     }
 }
 
-// ---------------------------------------------------------------------------------------------------- checks
+// ---- checks --------------------------------------------------------------------------------------------
 
 // The first event of `a`, of its first `most`, that `b` lacks; UINT64_MAX: none. Both are in order.
 static uint64_t lacks(const struct rb_eval_warned *a, size_t most, const struct rb_eval_warned *b)

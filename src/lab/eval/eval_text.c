@@ -139,7 +139,7 @@ void rb_eval_text(FILE *out, const struct rb_eval *v)
     fputs(v->runs > 1 ? ". More in docs/eval.md.\n" : ".\nMore in docs/eval.md.\n", out);
 }
 
-// ------------------------------------------------------------------------------------------------------- CSV
+// ---- CSV -----------------------------------------------------------------------------------------------
 
 static void csv_text(FILE *out, const char *text)
 {

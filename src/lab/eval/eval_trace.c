@@ -8,7 +8,7 @@
 #include "trace/lock_check.h"
 #include "trace/writer.h"
 
-// -------------------------------------------------------------------------------------------------------- in
+// ---- in ------------------------------------------------------------------------------------------------
 
 // Is it what the label calls it? JSON is UTF-8; names need not be.
 static bool is_called(const char *name, const char *label)
@@ -66,7 +66,7 @@ int rb_eval_trace_check(const struct rb_events *t, struct rb_reader *r, const st
     return 0;
 }
 
-// ------------------------------------------------------------------------------------------------------- out
+// ---- out -----------------------------------------------------------------------------------------------
 
 static void use(struct rb_eval_numbers *n, enum rbt_table table, uint64_t id)
 {

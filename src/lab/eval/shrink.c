@@ -30,7 +30,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-// ----------------------------------------------------------------------------------------------------- units
+// ---- units ---------------------------------------------------------------------------------------------
 
 // What opens a unit and what closes it; RB_OPS: nothing.
 static enum rb_op closed_by(enum rb_op op)
@@ -68,7 +68,7 @@ static int find_units(struct search *q)
     return 0;
 }
 
-// ---------------------------------------------------------------------------------------------------- groups
+// ---- groups --------------------------------------------------------------------------------------------
 
 // Which group an event is in, from 0; UINT64_MAX: none. An event with its unit's other half goes wherever
 // either is.
@@ -160,7 +160,7 @@ static void free_groups(struct groups *g)
     free(g->start);
 }
 
-// ---------------------------------------------------------------------------------------------------- search
+// ---- search --------------------------------------------------------------------------------------------
 
 // Tries to do without groups [from, to). 1: they are gone; 0: they are needed.
 static int try_without(struct search *q, const struct groups *g, uint32_t from, uint32_t to)

@@ -33,7 +33,7 @@ static void put_access(struct gen *g, const struct gen_thread *t, uint64_t varia
             (enum gen_role)(read_role + write));
 }
 
-// --- ordinary accesses: never racy ---
+// ---- ordinary accesses: never racy ---------------------------------------------------------------------
 
 // Data that barriers and flags make safe to touch outside of any section; see promise B in gen_sync.c.
 static RB_NOINLINE bool access_handed_over(struct gen *g, struct gen_thread *t, uint32_t bits)
@@ -101,7 +101,7 @@ RB_INLINE void access_ordinary(struct gen *g, struct gen_thread *t, uint32_t bit
         access_outside(g, t, bits);
 }
 
-// --- calls ---
+// ---- calls ---------------------------------------------------------------------------------------------
 
 static void enter(struct gen *g, struct gen_thread *t, uint32_t function)
 {
@@ -135,7 +135,7 @@ static bool call(struct gen *g, struct gen_thread *t, uint32_t bits)
     return true;
 }
 
-// --- unprotected accesses ---
+// ---- unprotected accesses ------------------------------------------------------------------------------
 
 // The loose variables of a function are those of its neighbour in popularity as well.
 static uint32_t partner(const struct gen *g, uint32_t function)
@@ -200,7 +200,7 @@ static void answer(struct gen *g, struct gen_thread *t)
     g->answered++;
 }
 
-// --- the run ---
+// ---- the run -------------------------------------------------------------------------------------------
 
 static int64_t clamp(int64_t x, int64_t low, int64_t high)
 {
@@ -339,7 +339,7 @@ static void run(struct gen *g, rb_progress_fn progress, void *context)
     end(g, farewell);
 }
 
-// --- options ---
+// ---- options -------------------------------------------------------------------------------------------
 
 static int check_share(const char *name, double x, struct rb_error *e)
 {

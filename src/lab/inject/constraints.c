@@ -23,7 +23,7 @@ static int by_key(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-// ---------------------------------------------------------------------------------------------- words of Z3
+// ---- words of Z3 ---------------------------------------------------------------------------------------
 
 static void say(struct rb_window *w, Z3_ast what)
 {
@@ -67,7 +67,7 @@ static Z3_ast either(const struct rb_window *w, Z3_ast a, Z3_ast b)
     return rb_z3.mk_or(w->z, 2, (Z3_ast[]){a, b});
 }
 
-// ----------------------------------------------------------------------------------------------- the rules
+// ---- the rules -----------------------------------------------------------------------------------------
 
 static uint8_t class_of(const struct rb_window *w, uint32_t k)
 {
@@ -235,7 +235,7 @@ static void ordered(struct rb_window *w, const struct item *items, uint32_t coun
     }
 }
 
-// ------------------------------------------------------------------------------------------------- all
+// ---- all -----------------------------------------------------------------------------------------------
 
 static void positions(struct rb_window *w)
 {

@@ -65,7 +65,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-// -------------------------------------------------------------------------------------------- one trace
+// ---- one trace -----------------------------------------------------------------------------------------
 
 // The order as events, with the pair as the kind asks: it goes by which of the two is first in the trace.
 static void write_down(struct worker *w)
@@ -134,7 +134,7 @@ static int make_trace(struct worker *w, uint64_t number, struct made *m, struct 
     return status;
 }
 
-// -------------------------------------------------------------------------------------------------- labels
+// ---- labels --------------------------------------------------------------------------------------------
 
 static json_t *json_name(const struct rb_reader *r, enum rbt_table table, uint64_t id)
 {
@@ -217,11 +217,11 @@ static void count(struct injection *all, const struct made *m)
         r->distance_most = m->pair.distance;
 }
 
-// ------------------------------------------------------------------------------------------------- workers
+// ---- workers -------------------------------------------------------------------------------------------
 
 static void halt(struct injection *all) // with the mutex held
 {
-    __atomic_store_n(&all->stop, 1, __ATOMIC_RELAXED);
+    rb_store_relaxed(&all->stop, 1);
     for (unsigned i = 0; i < all->options->jobs; i++)
         rb_solver_interrupt(&all->solvers[i]);
 }
@@ -297,7 +297,7 @@ static void attend(struct injection *all, double began)
             all->result->out_of_time = true;
             halt(all);
         }
-        if (!rb_spread_stopped(&all->options->plan) && __atomic_load_n(o->interrupted, __ATOMIC_RELAXED)) {
+        if (!rb_spread_stopped(&all->options->plan) && rb_load_relaxed(o->interrupted)) {
             all->result->was_interrupted = true;
             halt(all);
         }
@@ -339,7 +339,7 @@ static int run_workers(struct injection *all, double began)
     return all->status;
 }
 
-// -------------------------------------------------------------------------------------------------- the run
+// ---- the run -------------------------------------------------------------------------------------------
 
 // Every point once, in random order, then all again.
 static int draw_points(struct injection *all, struct rb_error *e)

@@ -253,7 +253,7 @@ int rb_labels_write(struct rb_labels *l, struct rb_error *e)
     return 0;
 }
 
-// ---------------------------------------------------------------------------------------- looking things up
+// ---- looking things up ---------------------------------------------------------------------------------
 
 static json_t *label_of(json_t *root, const char *file)
 {

@@ -251,7 +251,7 @@ void rb_model_free(struct rb_model *m)
     *m = (struct rb_model){0};
 }
 
-// ------------------------------------------------------------------------------------------------ orders
+// ---- orders --------------------------------------------------------------------------------------------
 
 bool rb_order_alloc(struct rb_order *o, const struct rb_model *m)
 {

@@ -25,7 +25,7 @@ void rb_reach_free(struct rb_reach *r)
     free(r->readers);
 }
 
-// ---------------------------------------------------------------------------------------- happens-before
+// ---- happens-before ------------------------------------------------------------------------------------
 
 // What the event hands on from the threads and objects that the first access has reached
 // (docs/trace-format.md has the table this follows). An entry that equals the round is reached.
@@ -93,7 +93,7 @@ static bool ordered(struct rb_reach *r, const struct rb_order *o, uint32_t i, ui
     return r->threads[rb_order_thread(o, o->event[j])] == r->round;
 }
 
-// ---------------------------------------------------------------------------------------------- candidates
+// ---- candidates ----------------------------------------------------------------------------------------
 
 static bool is_access(const struct rb_order *o, uint32_t place)
 {

@@ -139,7 +139,7 @@ void rb_output_free(struct rb_output *out)
     memset(out->table, 0, sizeof(out->table));
 }
 
-// ------------------------------------------------------------------------------------------------- a file
+// ---- a file --------------------------------------------------------------------------------------------
 
 static int put_events(const struct rb_output *out, struct rb_writer *w, const struct rb_event *events,
                       uint64_t count)

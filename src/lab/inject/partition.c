@@ -123,7 +123,7 @@ static void keep_in_order(struct rb_partition *p, uint32_t event)
     }
 }
 
-// ------------------------------------------------------------------------------------------------- late
+// ---- late ----------------------------------------------------------------------------------------------
 
 // Must the event stay behind something of the second part met so far? `doubt`: only if what comes later says
 // so.
@@ -233,7 +233,7 @@ bool rb_partition_late(struct rb_partition *p, const struct rb_order *o, uint32_
     return false;
 }
 
-// ------------------------------------------------------------------------------------------------- early
+// ---- early ---------------------------------------------------------------------------------------------
 
 // Must the event stay before something of the first part met so far (which comes later)?
 static bool held_ahead(const struct rb_partition *p, const struct rb_order *o, uint32_t event, bool keep,
@@ -333,7 +333,7 @@ bool rb_partition_early(struct rb_partition *p, const struct rb_order *o, uint32
     return false;
 }
 
-// ------------------------------------------------------------------------------------------------- both
+// ---- both ----------------------------------------------------------------------------------------------
 
 uint32_t rb_partition_place(const struct rb_partition *p, const struct rb_order *o, uint32_t event)
 {

@@ -113,7 +113,7 @@ static Z3_lbool ask(struct rb_solver *s, struct rb_window *w, struct rb_solver_c
     return answer;
 }
 
-// ------------------------------------------------------------------------------------------ moving apart
+// ---- moving apart --------------------------------------------------------------------------------------
 
 struct widening {
     struct rb_window w;
@@ -308,7 +308,7 @@ bool rb_solver_widen(struct rb_solver *s, struct rb_order *o, uint32_t from, uin
     return changed;
 }
 
-// ------------------------------------------------------------------------------------------ meeting
+// ---- meeting -------------------------------------------------------------------------------------------
 
 enum rb_meeting rb_solver_meeting(struct rb_solver *s, const struct rb_order *o, uint32_t from, uint32_t to,
                                   uint32_t one, uint32_t other, struct rb_solver_counts *counts)

@@ -180,7 +180,7 @@ static void schedule(struct rb_spread *s, const struct draws *d, uint32_t goal,
     }
 }
 
-// ------------------------------------------------------------------------------------------ the solver
+// ---- the solver ----------------------------------------------------------------------------------------
 
 // A window that holds both, if they are near enough, or else the one with most of the window on its far side.
 static void window_at(const struct rb_order *o, const struct draws *d, uint32_t width, bool at_second,

@@ -21,7 +21,7 @@ struct rb_spread_plan {
 
 static inline bool rb_spread_stopped(const struct rb_spread_plan *plan)
 {
-    return __atomic_load_n(plan->stop, __ATOMIC_RELAXED);
+    return rb_load_relaxed(plan->stop);
 }
 
 // What was done for one trace.

@@ -44,7 +44,7 @@ struct check {
     uint64_t hold_capacity, hold_count;
 };
 
-// ------------------------------------------------------------------------------------------------- words
+// ---- words ---------------------------------------------------------------------------------------------
 
 static const char *name_of(const struct check *c, enum rbt_table table, uint64_t id, char *scratch)
 {
@@ -74,7 +74,7 @@ static struct words describe(const struct check *c, const struct rb_event *e)
     rb_bad_input((c)->error, "%s: event %" PRIu64 " (%s): " format, (c)->w->other_path, (uint64_t)(index), \
                  describe((c), &(c)->other[index]).text, __VA_ARGS__)
 
-// ---------------------------------------------------------------------------------------- R1: thread order
+// ---- R1: thread order ----------------------------------------------------------------------------------
 
 static int list_threads(struct check *c, uint64_t other_count)
 {
@@ -122,7 +122,7 @@ static int match_threads(struct check *c)
     return 0;
 }
 
-// -------------------------------------------------------------------------------------------- R2: reads
+// ---- R2: reads -----------------------------------------------------------------------------------------
 
 // What each read of a trace sees, as the number of an event of `base`.
 static int look(struct check *c, bool in_base)
@@ -153,7 +153,7 @@ static int look(struct check *c, bool in_base)
     return 0;
 }
 
-// --------------------------------------------------------------------------------- R3 and R5: objects
+// ---- R3 and R5: objects --------------------------------------------------------------------------------
 
 static struct hold *hold_of(struct check *c, uint64_t lock, uint32_t thread)
 {
@@ -283,7 +283,7 @@ static int objects_of_other(struct check *c)
     return 0;
 }
 
-// ---------------------------------------------------------------------------------------- R4: fork and join
+// ---- R4: fork and join ---------------------------------------------------------------------------------
 
 // Each fork and join has before it as many events of the thread it names as in base: none, and all, in a base
 // that is in order itself. Forks and joins that name the thread count with them, so these keep their order as
@@ -313,7 +313,7 @@ static int forks_and_joins(struct check *c)
     return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ the check
+// ---- the check -----------------------------------------------------------------------------------------
 
 static bool make_room(struct check *c)
 {
@@ -380,7 +380,7 @@ int rb_verify_reordering(const struct rb_verify_world *w, const struct rb_event 
     return status;
 }
 
-// -------------------------------------------------------------------------------------------------- the pair
+// ---- the pair ------------------------------------------------------------------------------------------
 
 static int find_pair(const struct rb_verify_world *w, const struct rb_event *events, uint64_t count,
                      uint64_t fresh_from, struct rb_verify_pair *p, struct rb_error *e)

@@ -80,7 +80,7 @@ RB_INLINE struct shb_thread *thread_of(struct rb_predictor *p, uint32_t id)
     return RB_LIKELY(t->clock != NULL) ? t : start_thread(p, id);
 }
 
-// ---------------------------------------------------------------------------------------------------- clocks
+// ---- clocks --------------------------------------------------------------------------------------------
 
 // Called with what is new to the thread, before or after it is taken over.
 static void changed(struct rb_predictor *p, struct shb_thread *t)
@@ -142,7 +142,7 @@ static int thread_edge(struct rb_predictor *p, uint32_t from, uint32_t to)
     return 0;
 }
 
-// ---------------------------------------------------------------------------------------------------- events
+// ---- events --------------------------------------------------------------------------------------------
 
 RB_INLINE int shb_access(struct rb_predictor *p, struct shb_thread *t, const struct rb_event *e, uint64_t at,
                          bool sampled, struct rb_partner *partner)

@@ -46,7 +46,7 @@ static struct rb_predictor *syncp_open(const struct rb_predict_world *w)
     return p->threads && p->objects && p->variables && p->floor && p->scratch ? p : NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ collection
+// ---- collection ----------------------------------------------------------------------------------------
 
 static bool is_live(const struct syncp_thread *t)
 {
@@ -81,7 +81,7 @@ static void collect(struct rb_predictor *p)
     p->collected = true;
 }
 
-// --------------------------------------------------------------------------------------------------- threads
+// ---- threads -------------------------------------------------------------------------------------------
 
 // From nothing, or from the dead.
 static RB_NOINLINE int begin(struct rb_predictor *p, struct syncp_thread *t, bool forked)
@@ -121,7 +121,7 @@ static int join_edge(struct rb_predictor *p, uint32_t child, uint32_t parent)
     return rb_syncp_learn(p, to, to->time, from->clock, child, from->time);
 }
 
-// --------------------------------------------------------------------------------------------------- objects
+// ---- objects -------------------------------------------------------------------------------------------
 
 // R5: an event that releases comes after all before it on the object, another after those that release. Since
 // one that releases has all before it in its clock, the last of them speaks for all.
@@ -174,7 +174,7 @@ static int object_event(struct rb_predictor *p, const struct rb_event *e)
     }
 }
 
-// ------------------------------------------------------------------------------------------------- accesses
+// ---- accesses ------------------------------------------------------------------------------------------
 
 static int access_event(struct rb_predictor *p, const struct rb_event *e, uint64_t at, bool sampled,
                         struct rb_partner *partner)

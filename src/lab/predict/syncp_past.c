@@ -31,7 +31,7 @@ void *rb_syncp_room(struct rb_predictor *p, void *items, uint32_t count, uint32_
     return bigger;
 }
 
-// --------------------------------------------------------------------------------------------------- clocks
+// ---- clocks --------------------------------------------------------------------------------------------
 
 const uint32_t *rb_syncp_clock(const struct syncp_thread *t, uint32_t time)
 {
@@ -103,7 +103,7 @@ void rb_syncp_forget(struct rb_predictor *p, struct syncp_thread *t, uint32_t fl
     memmove(t->version, t->version + dead, t->versions * sizeof(t->version[0]));
 }
 
-// ------------------------------------------------------------------------------------------- sections, turns
+// ---- sections, turns -----------------------------------------------------------------------------------
 
 static struct syncp_user *user_of(struct rb_predictor *p, struct syncp_object *lock, uint32_t who)
 {

@@ -166,7 +166,7 @@ int rb_syncp_check(struct rb_predictor *p, uint32_t thread, struct syncp_variabl
     return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ the lists
+// ---- the lists -----------------------------------------------------------------------------------------
 
 // Takes out what lies below the floor: it is behind every thread.
 static bool compact(struct rb_predictor *p, struct syncp_variable *v, uint8_t kind)

@@ -65,7 +65,7 @@ RB_INLINE struct wcp_thread *thread_of(struct rb_predictor *p, uint32_t id)
     return RB_LIKELY(t->c != NULL) ? t : start_thread(p, id);
 }
 
-// ---------------------------------------------------------------------------------------------------- clocks
+// ---- clocks --------------------------------------------------------------------------------------------
 
 // Called with what is new to the thread, before or after it is taken over.
 static void changed(struct rb_predictor *p, struct wcp_thread *t, struct rb_snapshot **copy)
@@ -193,7 +193,7 @@ static int thread_edge(struct rb_predictor *p, uint32_t from, uint32_t to)
     return 0;
 }
 
-// -------------------------------------------------------------------------------------------------- sections
+// ---- sections ------------------------------------------------------------------------------------------
 
 struct wcp_section *wcp_section_of(const struct wcp_thread *t, uint64_t lock)
 {
@@ -275,7 +275,7 @@ static int release(struct rb_predictor *p, struct wcp_thread *t, uint64_t lock)
     return e ? hand_over_lock(p, t, &e->from, &e->second) : -ENOMEM;
 }
 
-// ---------------------------------------------------------------------------------------------------- events
+// ---- events --------------------------------------------------------------------------------------------
 
 static int wcp_access(struct rb_predictor *p, struct wcp_thread *t, const struct rb_event *e, uint64_t at,
                       bool sampled, struct rb_partner *partner)

@@ -13,7 +13,7 @@
 #include "lab/predict/handover.h"
 #include "lab/predict/predict.h"
 
-// ---------------------------------------------------------------------------------------- rule (a): sections
+// ---- rule (a): sections --------------------------------------------------------------------------------
 
 // Sections of one thread that read-locked a lock and used a variable.
 struct wcp_reader {
@@ -60,7 +60,7 @@ struct wcp_table { // of pairs, by hash
     uint32_t count, chunk_room;
 };
 
-// ------------------------------------------------------------------------------------------ rule (b): queues
+// ---- rule (b): queues ----------------------------------------------------------------------------------
 
 struct wcp_entry { // a section that has ended
     struct rb_handover release;
@@ -79,7 +79,7 @@ struct wcp_queue {
     uint32_t room;       // a power of two, or 0
 };
 
-// ------------------------------------------------------------------------------------------------ everything
+// ---- everything ----------------------------------------------------------------------------------------
 
 struct wcp_object {
     struct rb_handover last;             // H of the last write section, or of the last event that releases

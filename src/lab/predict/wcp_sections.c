@@ -15,7 +15,7 @@
 #define HASH_LOCK UINT64_C(0x9e3779b97f4a7c15)
 #define HASH_VAR  UINT64_C(0xd6e8feb86659fd93)
 
-// ----------------------------------------------------------------------------------------------------- table
+// ---- table ---------------------------------------------------------------------------------------------
 
 static uint64_t hash(uint64_t lock, uint64_t variable)
 {
@@ -129,7 +129,7 @@ static struct wcp_reader *reader_of(struct rb_predictor *p, struct wcp_pair *pai
     return r;
 }
 
-// ------------------------------------------------------------------------------------------------------ rule
+// ---- rule ----------------------------------------------------------------------------------------------
 
 static int note(struct rb_predictor *p, struct wcp_section *s, void *what)
 {

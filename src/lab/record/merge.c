@@ -59,8 +59,7 @@ static int no_memory(struct merge *m)
     return rb_internal(m->error, "%s: out of memory", m->raw->path);
 }
 
-// ------------------------------------------------------------------------------------------------- first
-// pass
+// ---- first pass ----------------------------------------------------------------------------------------
 
 // Bits are set once: a number that comes twice, or is far beyond what was recorded, is damage.
 static int note_number(struct merge *m, const struct rb_raw_event *event)
@@ -180,8 +179,7 @@ static int first_pass(struct merge *m)
     return rb_memory_settle(&m->out.memory) ? 0 : no_memory(m);
 }
 
-// ------------------------------------------------------------------------------------------------ second
-// pass
+// ---- second pass ---------------------------------------------------------------------------------------
 
 static bool before(const struct merge *m, uint32_t a, uint32_t b)
 {

@@ -33,8 +33,7 @@ void rb_memory_free(struct rb_memory *m)
     *m = (struct rb_memory){0};
 }
 
-// ------------------------------------------------------------------------------------------------------
-// pages
+// ---- pages ---------------------------------------------------------------------------------------------
 
 static struct rb_memory_page **slot_of(struct rb_memory_page **slot, uint64_t slots, uint64_t number)
 {
@@ -108,8 +107,7 @@ static bool get_bit(const uint64_t *bits, uint64_t i)
     return bits[i / 64] >> (i % 64) & 1;
 }
 
-// ------------------------------------------------------------------------------------------------- first
-// pass
+// ---- first pass ----------------------------------------------------------------------------------------
 
 // A granule with its thread, in one word: addresses have 48 bits, so granules 45.
 static uint64_t pair_key(uint64_t granule, uint32_t thread)
@@ -199,8 +197,7 @@ bool rb_memory_settle(struct rb_memory *m)
     return true;
 }
 
-// ------------------------------------------------------------------------------------------------ second
-// pass
+// ---- second pass ---------------------------------------------------------------------------------------
 
 static bool new_variable(struct rb_memory *m, uint64_t address, uint32_t thread, uint32_t *id)
 {

@@ -38,7 +38,7 @@ int rb_out_open(struct rb_out *o, const struct rb_raw *raw, const char *path,
     return rb_writer_open(&o->writer, path, -1, &hint, e);
 }
 
-// --------------------------------------------------------------------------------------------------- threads
+// ---- threads -------------------------------------------------------------------------------------------
 
 uint32_t rb_out_thread(struct rb_out *o, uint32_t id)
 {
@@ -125,7 +125,7 @@ void rb_out_thread_done(struct rb_out *o, uint32_t t)
     add_idle(o, &o->idle, thread->number - 1);
 }
 
-// ---------------------------------------------------------------------------------------------------- events
+// ---- events --------------------------------------------------------------------------------------------
 
 static void put(struct rb_out *o, enum rb_op op, uint32_t thread, uint64_t target, uint32_t location,
                 bool outermost)
@@ -311,8 +311,7 @@ void rb_out_event(struct rb_out *o, uint32_t t, const struct rb_raw_event *event
         put_access(o, t, access);
 }
 
-// ------------------------------------------------------------------------------------------------------
-// names
+// ---- names ---------------------------------------------------------------------------------------------
 
 // Names in the form of a trace's table.
 struct table {

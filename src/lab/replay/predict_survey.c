@@ -31,7 +31,7 @@ struct survey {
     bool out_of_memory;
 };
 
-// ------------------------------------------------------------------------------------------------- last uses
+// ---- last uses -----------------------------------------------------------------------------------------
 
 static struct rb_last_use *use_of(const struct rb_survey *s, uint64_t lock, uint32_t thread)
 {
@@ -78,7 +78,7 @@ static void used(struct survey *s, const struct rb_event *e, uint64_t at)
     *u = (struct rb_last_use){(e->target << 16 | e->thread) + 1, at};
 }
 
-// ------------------------------------------------------------------------------------------------------ pass
+// ---- pass ----------------------------------------------------------------------------------------------
 
 // Returns whether the event breaks the discipline.
 static bool lock_event(struct survey *s, struct object *o, const struct rb_event *e)

@@ -15,7 +15,7 @@
 #define PREFETCH_AHEAD 12u
 #define PROGRESS_PAGES 16384u
 
-// ------------------------------------------------------------------------------------------------ warnings
+// ---- warnings ------------------------------------------------------------------------------------------
 
 static const char *csv_name(const struct rb_reader *r, enum rbt_table table, uint64_t id, FILE *out)
 {
@@ -70,7 +70,7 @@ void rb_state_warn(struct rb_state *s, const struct rb_event *e, uint64_t index,
         s->options->warned(s->options->warned_context, rb_where_index(p->where), index, e->target);
 }
 
-// ---------------------------------------------------------------------------------------------- the stream
+// ---- the stream ----------------------------------------------------------------------------------------
 
 // A page being fed; copied into registers by the loops.
 struct feed {
@@ -289,7 +289,7 @@ int rb_state_feed(struct rb_state *s, const struct rb_page *page, const struct r
     return feed_plain(&f);
 }
 
-// -------------------------------------------------------------------------------------------- the whole run
+// ---- the whole run -------------------------------------------------------------------------------------
 
 static int whole_trace(struct rb_state *s)
 {

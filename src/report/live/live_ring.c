@@ -45,7 +45,7 @@ static bool program_has_ended(void)
     return kill(program, 0) < 0 && errno == ESRCH;
 }
 
-// ------------------------------------------------------------------------------------------------ writing
+// ---- writing -------------------------------------------------------------------------------------------
 
 // A write to a pipe that nobody reads: some seconds after the program's end nobody will.
 static void on_second(int number)
@@ -73,8 +73,7 @@ static void limit_last_writes(void)
     setitimer(ITIMER_REAL, &every_second, NULL);
 }
 
-// --------------------------------------------------------------------------------------------------------------------
-// the ring
+// ---- the ring ------------------------------------------------------------------------------------------
 
 static bool map_ring(struct reporter *r)
 {
@@ -99,34 +98,33 @@ static void own_ring(struct rb_ring *ring)
     head.list.next = &entry;
     head.futex_offset = (char *)&ring->owner - (char *)&entry;
     syscall(SYS_set_robust_list, &head, sizeof(head)); // libc's is not used: there is one thread
-    __atomic_store_n(&ring->owner, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+    rb_store_release(&ring->owner, (uint32_t)syscall(SYS_gettid));
 }
 
 static void wake_program(struct rb_ring *ring)
 {
-    if (__atomic_exchange_n(&ring->waiting, 0, __ATOMIC_SEQ_CST))
+    if (rb_exchange_seq_cst(&ring->waiting, 0))
         syscall(SYS_futex, &ring->turns, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 static void await_news(struct rb_ring *ring)
 {
     const struct timespec pause = {0, PAUSE_MS * 1000000};
-    const uint32_t seen = __atomic_load_n(&ring->news, __ATOMIC_SEQ_CST);
+    const uint32_t seen = rb_load_seq_cst(&ring->news);
 
-    __atomic_store_n(&ring->sleeping, 1, __ATOMIC_SEQ_CST);
-    if (!rb_ring_pending(ring) && !__atomic_load_n(&ring->ending, __ATOMIC_SEQ_CST))
+    rb_store_seq_cst(&ring->sleeping, 1);
+    if (!rb_ring_pending(ring) && !rb_load_seq_cst(&ring->ending))
         syscall(SYS_futex, &ring->news, FUTEX_WAIT, seen, &pause, NULL, 0);
-    __atomic_store_n(&ring->sleeping, 0, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&ring->sleeping, 0);
 }
 
 // Counts are read by the program while they change.
 static void count(uint64_t *counter)
 {
-    __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+    rb_store_relaxed(counter, *counter + 1);
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// a record
+// ---- a record ------------------------------------------------------------------------------------------
 
 static void show(struct reporter *r, const struct rb_race *race)
 {
@@ -194,8 +192,7 @@ static bool take_all(struct reporter *r)
     return any;
 }
 
-// ----------------------------------------------------------------------------------------------------------------------
-// the end
+// ---- the end -------------------------------------------------------------------------------------------
 
 // Says what was left out since it was last said.
 static void say_rest(struct reporter *r)
@@ -217,8 +214,7 @@ static void say_rest(struct reporter *r)
                                      c->id, more, more == 1 ? "" : "s"));
         c->said = c->places;
     }
-    const uint64_t hidden = __atomic_load_n(&ring->counts.hidden, __ATOMIC_RELAXED),
-                   more = hidden - ring->counts.hidden_said;
+    const uint64_t hidden = rb_load_relaxed(&ring->counts.hidden), more = hidden - ring->counts.hidden_said;
     if (more)
         rb_live_say(r->live, line,
                     (size_t)snprintf(line, sizeof(line),
@@ -234,9 +230,8 @@ static bool may_end(struct rb_ring *ring)
 {
     uint32_t state = RB_RING_ENDED;
 
-    __atomic_store_n(&ring->state, RB_RING_ENDED, __ATOMIC_SEQ_CST);
-    return !rb_ring_pending(ring) || !__atomic_compare_exchange_n(&ring->state, &state, RB_RING_OPEN, false,
-                                                                  __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&ring->state, RB_RING_ENDED);
+    return !rb_ring_pending(ring) || !rb_cas_strong_seq_cst(&ring->state, &state, RB_RING_OPEN);
 }
 
 static void deliver(struct reporter *r)
@@ -250,7 +245,7 @@ static void deliver(struct reporter *r)
             idle = 0;
             continue;
         }
-        const bool stays = __atomic_load_n(&ring->stays, __ATOMIC_ACQUIRE);
+        const bool stays = rb_load_acquire(&ring->stays);
         if (last || (idle >= IDLE_MS && !stays)) {
             say_rest(r);
             if (may_end(ring))
@@ -258,14 +253,14 @@ static void deliver(struct reporter *r)
             last = false;
         }
         // Looked at once more afterwards: what was put into the ring before the end is there then.
-        last = __atomic_load_n(&ring->ending, __ATOMIC_SEQ_CST) || program_has_ended();
+        last = rb_load_seq_cst(&ring->ending) || program_has_ended();
         if (last)
             continue;
         await_news(ring);
         idle += PAUSE_MS;
     }
-    __atomic_fetch_add(&ring->turns, 1, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&ring->waiting, 1, __ATOMIC_SEQ_CST);
+    rb_fetch_add_seq_cst(&ring->turns, 1);
+    rb_store_seq_cst(&ring->waiting, 1);
     wake_program(ring);
 }
 

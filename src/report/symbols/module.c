@@ -34,7 +34,7 @@ struct rb_module {
     bool listed;
 };
 
-// ---------------------------------------------------------------------------------------------- open, close
+// ---- open, close ---------------------------------------------------------------------------------------
 
 static bool has_build_id(Dwfl_Module *elf, const char *expected)
 {
@@ -112,8 +112,7 @@ enum rb_module_state rb_module_state(const struct rb_module *m)
     return m->state;
 }
 
-// ------------------------------------------------------------------------------------------------------
-// names
+// ---- names ---------------------------------------------------------------------------------------------
 
 // Returns the name as it is in the source, for free(). A suffix behind a dot (.constprop.0, .part.1,
 // .llvm.12; .0 for a function's static variable) tells copies apart that are one thing there.
@@ -188,8 +187,7 @@ static void set_number(json_t *object, const char *key, int number)
         json_object_set_new(object, key, json_integer(number));
 }
 
-// -------------------------------------------------------------------------------------------------------
-// code
+// ---- code ----------------------------------------------------------------------------------------------
 
 // The unit with the address: `unit` has the lines, `tree` the functions (in another file if DWARF is split).
 static bool find_unit(Dwarf *dwarf, Dwarf_Addr address, Dwarf_Die *unit, Dwarf_Die *tree)
@@ -354,8 +352,7 @@ json_t *rb_module_code(struct rb_module *m, uint64_t address)
     return frames;
 }
 
-// -------------------------------------------------------------------------------------------------------
-// data
+// ---- data ----------------------------------------------------------------------------------------------
 
 #define CHEAP (4u << 20) // bytes of .debug_info that are walked for the place of a variable: ~30 ms
 

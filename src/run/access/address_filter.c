@@ -5,11 +5,11 @@ RB_TLS uintptr_t rb_common[RB_THIN_PLACES];
 
 void rb_thin_begin(uint64_t random)
 {
-    __atomic_store_n(&rb_thin, random | 1, __ATOMIC_RELAXED);
+    rb_store_relaxed(&rb_thin, random | 1);
 }
 
 void rb_thin_end(void)
 {
-    if (__atomic_load_n(&rb_thin, __ATOMIC_RELAXED))
-        __atomic_store_n(&rb_thin, 0, __ATOMIC_RELAXED);
+    if (rb_load_relaxed(&rb_thin))
+        rb_store_relaxed(&rb_thin, 0);
 }

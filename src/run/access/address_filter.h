@@ -40,7 +40,7 @@ RB_INLINE uintptr_t *rb_common_place(uintptr_t pc)
 // Ranges are not: they are seldom outside all units.
 RB_INLINE bool rb_thin_passes(uintptr_t address, size_t size, uintptr_t pc)
 {
-    const uint64_t thin = __atomic_load_n(&rb_thin, __ATOMIC_RELAXED);
+    const uint64_t thin = rb_load_relaxed(&rb_thin);
 
     return RB_UNLIKELY(thin) && size <= 1u << RB_THIN_UNIT &&
            (address >> RB_THIN_UNIT) * thin >> (64 - RB_THIN_SHARE) && rb_skip >= -RB_THIN_MOST &&

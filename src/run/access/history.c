@@ -186,7 +186,7 @@ void rb_history_prefetch(uintptr_t address)
 
 bool rb_history_knows(struct rb_self *me, const struct rb_touch *t)
 {
-    const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+    const uint32_t generation = rb_load_acquire(&rb_process.generation);
     const struct part p = part_of(me, t, t->address, t->address + t->size, generation);
     bool known = false;
 
@@ -219,7 +219,7 @@ static void touch_part(struct rb_self *me, const struct part *p, const struct rb
 
 void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t where, struct rb_hit *hit)
 {
-    const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+    const uint32_t generation = rb_load_acquire(&rb_process.generation);
     const uintptr_t end = t->address + t->size;
     const bool record = t->record && me->hb.epoch < RB_EPOCH_TIME_MAX;
 

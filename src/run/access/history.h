@@ -20,7 +20,7 @@
 // remembered or compared, because order is being thrown away (objects.c).
 RB_INLINE void rb_history_forget_all(void)
 {
-    __atomic_fetch_add(&rb_process.generation, 2, __ATOMIC_ACQ_REL);
+    rb_fetch_add_acq_rel(&rb_process.generation, 2);
 }
 
 RB_INLINE bool rb_is_remembered(uint32_t generation)
@@ -34,7 +34,7 @@ RB_HIDDEN void rb_history_reset_after_fork(void);
 
 #define RB_LINE_SHIFT 5 // logarithm of a line's bytes
 
-// ---- what a thread remembers of its last accesses (rt.h) ------------------------------------------------
+// ---- what a thread remembers of its last accesses (rt.h) -----------------------------------------------
 // An access that the thread has made under its current epoch, and with which nobody has raced since, has
 // nothing to tell and nothing to learn. If its line is among those that the thread remembers, that costs a
 // few comparisons and no lock. Whoever records an access that races with one of the line, or takes one away
@@ -67,7 +67,7 @@ RB_INLINE uintptr_t rb_recent_name(const struct rb_touch *t)
 // Both only grow, so their sum stays if both do.
 RB_INLINE uint32_t rb_recent_stamp(uintptr_t address, uint32_t generation)
 {
-    return generation + __atomic_load_n(&rb_history_disturbed[rb_line_hash(address)], __ATOMIC_RELAXED);
+    return generation + rb_load_relaxed(&rb_history_disturbed[rb_line_hash(address)]);
 }
 
 RB_INLINE bool rb_history_recalls(struct rb_self *me, const struct rb_touch *t)
@@ -77,8 +77,7 @@ RB_INLINE bool rb_history_recalls(struct rb_self *me, const struct rb_touch *t)
     const uint64_t mask = (((uint64_t)1 << (t->size & 63)) - 1) << first;
 
     return t->size <= 1u << RB_LINE_SHIFT && r->name == rb_recent_name(t) && r->epoch == me->hb.epoch &&
-           r->stamp ==
-               rb_recent_stamp(t->address, __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE)) &&
+           r->stamp == rb_recent_stamp(t->address, rb_load_acquire(&rb_process.generation)) &&
            (mask & ~(uint64_t)(t->write ? r->written : r->known)) == 0;
 }
 

@@ -53,7 +53,7 @@ static void visit_bucket(struct rb_self *me, struct rb_bucket *home, uintptr_t f
     uint64_t left = visit_row(me, home, home, from, end, function, context);
     for (unsigned row = 1; row <= home->farthest; row++)
         left |= visit_row(me, rb_bucket_row(home, row), home, from, end, function, context);
-    __atomic_store_n(rb_bucket_lines(home), left, __ATOMIC_RELAXED);
+    rb_store_relaxed(rb_bucket_lines(home), left);
     rb_spin_unlock(lock);
 }
 
@@ -62,7 +62,7 @@ static size_t visit_all(struct rb_self *me, uintptr_t from, uintptr_t end, visit
     size_t looked_at = 0;
 
     for (uint64_t i = 0; i <= rb_history_table.bucket_mask; i++)
-        if (__atomic_load_n(&rb_history_table.lines[i], __ATOMIC_RELAXED)) {
+        if (rb_load_relaxed(&rb_history_table.lines[i])) {
             visit_bucket(me, &rb_history_table.buckets[i], from, end, function, context);
             looked_at++;
         }
@@ -75,8 +75,7 @@ static size_t visit_page(struct rb_self *me, uintptr_t from, uintptr_t end, visi
 
     for (uintptr_t at = from; at < end; at = rb_line_next(at)) {
         const uint64_t line = rb_line_of(at);
-        if (line == RB_NO_LINE ||
-            !(__atomic_load_n(rb_bucket_lines(rb_bucket_of(line)), __ATOMIC_RELAXED) & rb_line_bit(line)))
+        if (line == RB_NO_LINE || !(rb_load_relaxed(rb_bucket_lines(rb_bucket_of(line))) & rb_line_bit(line)))
             continue;
         const uintptr_t stop = rb_line_next(at);
         visit_bucket(me, rb_bucket_of(line), at, stop < end ? stop : end, function, context);
@@ -101,7 +100,7 @@ static size_t visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, vis
             at |= area - 1;
             continue;
         }
-        if (__atomic_load_n(rb_page_of(at), __ATOMIC_RELAXED) == 0)
+        if (rb_load_relaxed(rb_page_of(at)) == 0)
             continue;
         const uintptr_t page_end = (at | (page - 1)) + 1, stop = page_end && page_end < end ? page_end : end;
         looked_at += visit_page(me, at, stop, function, context);
@@ -119,8 +118,7 @@ static void check_entry(struct rb_self *me, struct rb_bucket *b, unsigned i, uin
     const struct check *c = context;
     struct rb_racing best = {.epoch = 0};
 
-    if (c->hit->epoch || me->engine.blind ||
-        b->generation != __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE) ||
+    if (c->hit->epoch || me->engine.blind || b->generation != rb_load_acquire(&rb_process.generation) ||
         !rb_entry_conflicts(c->touch, b->epoch[i]) || rb_ordered(&me->hb, b->epoch[i]))
         return;
     rb_racing_consider(b, i, mask, &best);
@@ -182,7 +180,7 @@ static void take_bytes(struct rb_self *me, struct rb_bucket *b, unsigned i, uint
 // Returns true if there may be more to move.
 static bool move_some(struct rb_self *me, uintptr_t from, uintptr_t to)
 {
-    struct moving m = {.generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE)};
+    struct moving m = {.generation = rb_load_acquire(&rb_process.generation)};
     const unsigned first = from % (1u << RB_LINE_SHIFT), first_new = to % (1u << RB_LINE_SHIFT);
     const uint64_t line = rb_line_of(to);
     struct rb_bucket *b = rb_bucket_of(line);

@@ -45,7 +45,7 @@ int rb_history_init(size_t bytes)
 
 bool rb_history_has_dropped(void)
 {
-    return __atomic_load_n(&has_dropped, __ATOMIC_RELAXED);
+    return rb_load_relaxed(&has_dropped);
 }
 
 // Single-threaded: the pages come back as zeros.
@@ -74,7 +74,7 @@ static RB_NOINLINE unsigned evict(struct rb_self *me, struct rb_bucket *b)
         if ((uint8_t)(now - b->age[i]) > (uint8_t)(now - b->age[victim]))
             victim = i;
     me->count.dropped++;
-    __atomic_store_n(&has_dropped, true, __ATOMIC_RELAXED);
+    rb_store_relaxed(&has_dropped, true);
     rb_line_disturb(rb_entry_line(b, victim));
     rb_entry_clear(b, victim);
     return victim;
@@ -115,7 +115,7 @@ void rb_entry_put(struct rb_self *me, struct rb_bucket *home, uint64_t line, uin
     b->epoch[i] = epoch | rb_line_high(line);
     b->where[i] = where;
     rb_area_use(rb_line_address(line));
-    if (!(__atomic_load_n(bits, __ATOMIC_RELAXED) & bit))
-        __atomic_fetch_or(bits, bit, __ATOMIC_RELAXED);
+    if (!(rb_load_relaxed(bits) & bit))
+        rb_fetch_or_relaxed(bits, bit);
     rb_page_count(line, 1);
 }

@@ -133,18 +133,18 @@ static inline bool rb_area_is_used(uintptr_t address)
     uint64_t bit;
     const uint64_t *word = rb_area_of(address, &bit);
 
-    return __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
+    return rb_load_relaxed(word) & bit;
 }
 
 static inline void rb_area_use(uintptr_t address)
 {
     uint64_t bit, *word = rb_area_of(address, &bit);
 
-    if (RB_UNLIKELY(!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)))
-        __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+    if (RB_UNLIKELY(!(rb_load_relaxed(word) & bit)))
+        rb_fetch_or_relaxed(word, bit);
 }
 
-// ---- entries of a bucket: its column's lock is held -----------------------------------------------------
+// ---- entries of a bucket: its column's lock is held ----------------------------------------------------
 
 static inline uint64_t rb_line_high(uint64_t line)
 {
@@ -179,13 +179,13 @@ _Static_assert(RB_ENTRIES == 20, "five vectors of tags");
 
 static inline void rb_page_count(uint64_t line, uint32_t change)
 {
-    __atomic_fetch_add(rb_page_of(rb_line_address(line)), change, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(rb_page_of(rb_line_address(line)), change);
 }
 
 // Makes what threads remember of the line void (struct rb_recent).
 static inline void rb_line_disturb(uint64_t line)
 {
-    __atomic_fetch_add(&rb_history_disturbed[rb_line_hash(rb_line_address(line))], 1, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&rb_history_disturbed[rb_line_hash(rb_line_address(line))], 1);
 }
 
 static inline void rb_entry_clear(struct rb_bucket *b, unsigned i)
@@ -216,7 +216,7 @@ static inline bool rb_bucket_begin(struct rb_bucket *b, uint32_t generation)
 RB_HIDDEN void rb_entry_put(struct rb_self *me, struct rb_bucket *home, uint64_t line, uint64_t epoch,
                             uint64_t where, uint32_t mask);
 
-// ---- what accesses and ranges ask of entries ------------------------------------------------------------
+// ---- what accesses and ranges ask of entries -----------------------------------------------------------
 
 static inline uint32_t rb_line_mask(unsigned first, unsigned bytes)
 {
@@ -264,7 +264,7 @@ static inline uintptr_t rb_line_next(uintptr_t at)
 // Once the runtime is off, somebody's synchronisation goes unseen (thread.c).
 static inline void rb_hit_believe(struct rb_hit *hit)
 {
-    if (RB_UNLIKELY(hit->epoch) && !__atomic_load_n(&rb_process.on, __ATOMIC_SEQ_CST))
+    if (RB_UNLIKELY(hit->epoch) && !rb_load_seq_cst(&rb_process.on))
         hit->epoch = 0;
 }
 

@@ -23,7 +23,7 @@ bool rb_arch_call(uintptr_t return_address, struct rb_call *call)
     if (slot[0] == 0xff && slot[1] == 0x15) { // call *slot(%rip); cmp slot(%rip),%edx
         const uintptr_t *target =
             (const uintptr_t *)(return_address + (uintptr_t)(intptr_t)displacement(slot + 2));
-        *call = (struct rb_call){slot, 0xff, 0x3b, __atomic_load_n(target, __ATOMIC_RELAXED)};
+        *call = (struct rb_call){slot, 0xff, 0x3b, rb_load_relaxed(target)};
         return true;
     }
     return false;
@@ -34,7 +34,7 @@ uintptr_t rb_arch_target(uintptr_t return_address, unsigned back)
     const uintptr_t there =
         return_address + (uintptr_t)(intptr_t)displacement((const unsigned char *)return_address - 4);
 
-    return back == 5 ? there : __atomic_load_n((const uintptr_t *)there, __ATOMIC_RELAXED);
+    return back == 5 ? there : rb_load_relaxed((const uintptr_t *)there);
 }
 
 uintptr_t rb_arch_stub(uintptr_t address)

@@ -25,7 +25,7 @@
 #include "run/core/signals_state.h"
 #include "run/core/stack.h"
 
-#define RB_NEVER  INT64_MAX // of rb_skip: no access is taken
+#define RB_NEVER INT64_MAX // of rb_skip: no access is taken
 
 // Counted a thread, added up at the end (stats.c prints them all).
 struct rb_rt_counters {
@@ -61,9 +61,9 @@ struct rb_self {
     struct rb_engine engine; // the same for all threads but `width` and `blind`
 
     // Written by the thread itself and by its signal handlers.
-    volatile int busy;         // depth of rb_enter
-    volatile int deferred;     // a signal waits for rb_leave
-    sigset_t deferred_mask;    // the mask to go back to then
+    volatile int busy;      // depth of rb_enter
+    volatile int deferred;  // a signal waits for rb_leave
+    sigset_t deferred_mask; // the mask to go back to then
     struct rb_signal_queue signals;
     uintptr_t step_at;         // the atomic operation under way (atomics.c); 0: none
     struct rb_object *step_on; // and the object whose lock is held for it
@@ -115,9 +115,9 @@ extern RB_TLS RB_HIDDEN int64_t rb_odd_skip;
 
 // The process. Written at start, by fork's child, and where noted.
 struct rb_process {
-    bool on;        // the runtime works; false: everything passes through
-    bool child;     // of a fork, and has not become another program since
-    uint32_t pid;   // of the process; 0: in a child that may not ask for it
+    bool on;      // the runtime works; false: everything passes through
+    bool child;   // of a fork, and has not become another program since
+    uint32_t pid; // of the process; 0: in a child that may not ask for it
     const struct rb_engine_ops *ops;
     struct rb_arena arena; // clocks, objects, lists (shared: it has its own lock)
     uint32_t generation;   // of the access history; grows when all of it is forgotten (history.h)
@@ -181,18 +181,18 @@ RB_INLINE void rb_leave(struct rb_self *me)
 
 RB_INLINE void rb_step(struct rb_self *me)
 {
-    __atomic_fetch_add(&me->steps, 1, __ATOMIC_RELEASE);
+    rb_fetch_add_release(&me->steps, 1);
 }
 
 // Nothing is counted either: the program's own operation is all there is to do.
 RB_INLINE bool rb_idle(void)
 {
-    return RB_LIKELY(__atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE) == RB_RESTS);
+    return RB_LIKELY(rb_load_acquire(&rb_process.rests) == RB_RESTS);
 }
 
 RB_INLINE bool rb_resting(void)
 {
-    const uint8_t rests = __atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE);
+    const uint8_t rests = rb_load_acquire(&rb_process.rests);
 
     if (RB_LIKELY(rests == RB_RESTS))
         return true;

@@ -18,7 +18,7 @@
 static uint64_t (*turn)(void);
 static bool begun;
 static uint32_t stopped; // a futex: the thread pauses in it
-static uint32_t calls; // of rb_ticker_start
+static uint32_t calls;   // of rb_ticker_start
 
 // A thread that was ended by the kernel's exit, not libc's, leaves the process to us: then it ends.
 static void end_if_alone(void)
@@ -48,9 +48,8 @@ static void end_if_alone(void)
 // round.
 static bool may_end(uint32_t seen)
 {
-    __atomic_store_n(&begun, false, __ATOMIC_SEQ_CST);
-    return __atomic_load_n(&calls, __ATOMIC_SEQ_CST) == seen ||
-           __atomic_exchange_n(&begun, true, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&begun, false);
+    return rb_load_seq_cst(&calls) == seen || rb_exchange_seq_cst(&begun, true);
 }
 
 static void pause_for(uint64_t ns)
@@ -66,8 +65,8 @@ static void run(void)
 
     syscall(SYS_prctl, PR_SET_NAME, "railbird");
     pause_for(FIRST_PAUSE);
-    while (!__atomic_load_n(&stopped, __ATOMIC_ACQUIRE)) {
-        const uint32_t seen = __atomic_load_n(&calls, __ATOMIC_SEQ_CST);
+    while (!rb_load_acquire(&stopped)) {
+        const uint32_t seen = rb_load_seq_cst(&calls);
         const uint64_t wait = turn();
         if (wait == RB_TICKER_END) {
             if (may_end(seen))
@@ -115,22 +114,22 @@ bool rb_ticker_start(uint64_t (*given)(void))
     const size_t below = tls_bytes();
     uint64_t all = ~(uint64_t)0, before;
 
-    if (rb_host.sandboxed || __atomic_load_n(&stopped, __ATOMIC_ACQUIRE))
+    if (rb_host.sandboxed || rb_load_acquire(&stopped))
         return false;
-    __atomic_fetch_add(&calls, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&begun, __ATOMIC_SEQ_CST) || __atomic_exchange_n(&begun, true, __ATOMIC_SEQ_CST))
+    rb_fetch_add_seq_cst(&calls, 1);
+    if (rb_load_seq_cst(&begun) || rb_exchange_seq_cst(&begun, true))
         return true;
     turn = given;
-    for (unsigned i = 0; __atomic_load_n(&living, __ATOMIC_ACQUIRE) && i < 1000; i++)
+    for (unsigned i = 0; rb_load_acquire(&living) && i < 1000; i++)
         syscall(SYS_sched_yield);
-    if (__atomic_load_n(&living, __ATOMIC_ACQUIRE) || !make_block(STACK_BYTES + below + 4096)) {
+    if (rb_load_acquire(&living) || !make_block(STACK_BYTES + below + 4096)) {
         begun = false;
         return false;
     }
     char *stack_top = block + STACK_BYTES;
     void **pointer = (void **)(stack_top + below);
     pointer[0] = pointer[2] = pointer; // as libc has it: the block's own address
-    __atomic_store_n(&living, 1, __ATOMIC_RELEASE);
+    rb_store_release(&living, 1);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
     const long id = rb_arch_thread(stack_top, pointer, &living, run);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
@@ -141,7 +140,7 @@ bool rb_ticker_start(uint64_t (*given)(void))
 
 void rb_ticker_stop(void)
 {
-    __atomic_store_n(&stopped, 1, __ATOMIC_RELEASE);
+    rb_store_release(&stopped, 1);
 }
 
 // The kernel writes 0 to `living` when the thread is gone, and wakes who waits there.
@@ -151,7 +150,7 @@ void rb_ticker_end(void)
 
     rb_ticker_stop();
     syscall(SYS_futex, &stopped, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    while (__atomic_load_n(&living, __ATOMIC_ACQUIRE))
+    while (rb_load_acquire(&living))
         if (syscall(SYS_futex, &living, FUTEX_WAIT, 1, &patience, NULL, 0) && errno == ETIMEDOUT)
             return;
 }

@@ -6,7 +6,7 @@
 #include "base/ticks.h"
 #include "run/core/race_event.h"
 
-// ---- watchpoint -----------------------------------------------------------------------------------------
+// ---- watchpoint ----------------------------------------------------------------------------------------
 
 // When the next breakpoint may be set, in ticks of the clock; UINT64_MAX: none. Written by the ticker, by the
 // thread that sets one, and by what switches the assist off.
@@ -14,7 +14,7 @@ extern RB_HIDDEN uint64_t rb_watchpoints_next;
 
 RB_INLINE bool rb_watchpoints_due(void)
 {
-    const uint64_t next = __atomic_load_n(&rb_watchpoints_next, __ATOMIC_RELAXED);
+    const uint64_t next = rb_load_relaxed(&rb_watchpoints_next);
 
     return RB_UNLIKELY(next != UINT64_MAX) && rb_arch_ticks() >= next;
 }
@@ -31,9 +31,10 @@ RB_HIDDEN void rb_watchpoints_rest(void);
 RB_HIDDEN uint64_t rb_watchpoints_spent(void); // ticks
 // An access of a hook, with the samplers that compare by traps alone (collide.h). Inside the guard, which it
 // leaves.
-RB_HIDDEN void rb_collide_access(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc);
+RB_HIDDEN void rb_collide_access(struct rb_self *me, uintptr_t address, size_t size, unsigned how,
+                                 uintptr_t pc);
 
-// ---- intercept ------------------------------------------------------------------------------------------
+// ---- intercept -----------------------------------------------------------------------------------------
 
 // SIGTRAP comes to us from now on, whatever the program has done or will do about it. Inside the guard.
 RB_HIDDEN bool rb_trap_take(void);
@@ -43,7 +44,7 @@ RB_HIDDEN void rb_signal_stack_end(struct rb_self *me);
 // keeps libraries that have been closed.
 RB_HIDDEN void rb_libraries_thread_ends(struct rb_self *me);
 
-// ---- report ---------------------------------------------------------------------------------------------
+// ---- report --------------------------------------------------------------------------------------------
 
 // Remembers a race the thread has just met. Cheap when the pair of places is known already. Reported by
 // rb_races_report, which is called when no lock is held.

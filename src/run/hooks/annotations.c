@@ -21,7 +21,7 @@ static uint32_t benign_count;
 
 bool rb_is_benign(uintptr_t address)
 {
-    const uint32_t n = __atomic_load_n(&benign_count, __ATOMIC_ACQUIRE);
+    const uint32_t n = rb_load_acquire(&benign_count);
 
     for (uint32_t i = 0; i < n && i < BENIGN; i++)
         if (address >= benign[i].from && address < benign[i].to)
@@ -40,7 +40,7 @@ static void add_benign(uintptr_t from, size_t size)
     if (benign_count < BENIGN) {
         benign[benign_count].from = from;
         benign[benign_count].to = from + size;
-        __atomic_store_n(&benign_count, benign_count + 1, __ATOMIC_RELEASE);
+        rb_store_release(&benign_count, benign_count + 1);
     }
     rb_spin_unlock(&lock);
     rb_leave(me);

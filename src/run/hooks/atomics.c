@@ -136,7 +136,7 @@ static RB_NOINLINE void fence(int order)
     if (!me)
         return;
     if (!rb_fences_on) {
-        __atomic_store_n(&rb_fences_on, true, __ATOMIC_RELEASE);
+        rb_store_release(&rb_fences_on, true);
         rb_lost_edge(me);
     }
     if (rb_sync_passed_over(me, 0)) {
@@ -166,7 +166,7 @@ static RB_NOINLINE void fence(int order)
 RB_EXPORT void __tsan_atomic_thread_fence(int order);
 RB_EXPORT void __tsan_atomic_thread_fence(int order)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    rb_fence_seq_cst();
     if (plain_order(order) != __ATOMIC_RELAXED && !rb_resting())
         fence(plain_order(order));
 }
@@ -175,7 +175,7 @@ RB_EXPORT void __tsan_atomic_signal_fence(int order);
 RB_EXPORT void __tsan_atomic_signal_fence(int order)
 {
     (void)order;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    rb_fence_signal();
 }
 
 // ---- 16 bytes: cmpxchg16b alone ------------------------------------------------------------------------
@@ -444,7 +444,7 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
 // Whether a relaxed operation has to be a step all the same.
 static inline bool fenced(void)
 {
-    return RB_UNLIKELY(__atomic_load_n(&rb_fences_on, __ATOMIC_RELAXED));
+    return RB_UNLIKELY(rb_load_relaxed(&rb_fences_on));
 }
 
 // Relaxed is 0, so several orders together are relaxed if all are.
@@ -653,17 +653,16 @@ static inline bool orders_nothing(int order)
         return expected;                                                                                     \
     }
 
-#define RB_RAW_LOAD(a) __atomic_load_n(a, __ATOMIC_SEQ_CST)
-#define RB_RAW_STORE(a, v, order)                                          \
-    ((order) < __ATOMIC_ACQ_REL ? __atomic_store_n(a, v, __ATOMIC_RELEASE) \
-                                : __atomic_store_n(a, v, __ATOMIC_SEQ_CST))
-#define RB_RAW_exchange(o, a, v) o = __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_add(o, a, v)      o = __atomic_fetch_add(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_sub(o, a, v)      o = __atomic_fetch_sub(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_and(o, a, v)      o = __atomic_fetch_and(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_or(o, a, v)       o = __atomic_fetch_or(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_xor(o, a, v)      o = __atomic_fetch_xor(a, v, __ATOMIC_SEQ_CST)
-#define RB_RAW_nand(o, a, v)     o = __atomic_fetch_nand(a, v, __ATOMIC_SEQ_CST)
+#define RB_RAW_LOAD(a) rb_load_seq_cst(a)
+#define RB_RAW_STORE(a, v, order) \
+    ((order) < __ATOMIC_ACQ_REL ? rb_store_release(a, v) : rb_store_seq_cst(a, v))
+#define RB_RAW_exchange(o, a, v) o = rb_exchange_seq_cst(a, v)
+#define RB_RAW_add(o, a, v)      o = rb_fetch_add_seq_cst(a, v)
+#define RB_RAW_sub(o, a, v)      o = rb_fetch_sub_seq_cst(a, v)
+#define RB_RAW_and(o, a, v)      o = rb_fetch_and_seq_cst(a, v)
+#define RB_RAW_or(o, a, v)       o = rb_fetch_or_seq_cst(a, v)
+#define RB_RAW_xor(o, a, v)      o = rb_fetch_xor_seq_cst(a, v)
+#define RB_RAW_nand(o, a, v)     o = rb_fetch_nand_seq_cst(a, v)
 #define RB_RAW_CAS(a, e, v)      __sync_val_compare_and_swap(a, e, v)
 
 #define RB_ATOMIC_OF(bits)                     \

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/atomic.h"
+
 #define RB_EXPORT __attribute__((visibility("default")))
 #define RB_NOTHING(name, params)         \
     RB_EXPORT void __tsan_##name params; \
@@ -61,7 +63,7 @@ RB_EXPORT void *__tsan_memset(void *to, int value, size_t n)
 RB_EXPORT void __tsan_atomic_thread_fence(int order);
 RB_EXPORT void __tsan_atomic_thread_fence(int order)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    rb_fence_seq_cst();
 }
 
 typedef uint8_t a8;
@@ -73,34 +75,37 @@ typedef uint64_t a64;
     RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order); \
     RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order)  \
     {                                                                                              \
-        return builtin(a, value, __ATOMIC_SEQ_CST);                                                \
+        return builtin(a, value);                                                                  \
     }
-#define RB_CAS_OF(bits, name)                                                                          \
-    RB_EXPORT int __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits *expected, a##bits value,  \
-                                               int order, int failed);                                 \
-    RB_EXPORT int __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits *expected, a##bits value,  \
-                                               int order, int failed)                                  \
-    {                                                                                                  \
-        return __atomic_compare_exchange_n(a, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+#define RB_CAS_OF(bits, name)                                                                         \
+    RB_EXPORT int __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits *expected, a##bits value, \
+                                               int order, int failed);                                \
+    RB_EXPORT int __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits *expected, a##bits value, \
+                                               int order, int failed)                                 \
+    {                                                                                                 \
+        return rb_cas_strong_seq_cst(a, expected, value);                                             \
     }
 #define RB_ATOMIC_OF(bits)                                                                              \
     RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order);                 \
     RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order)                  \
     {                                                                                                   \
-        return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                                    \
+        return rb_load_seq_cst(a);                                                                      \
     }                                                                                                   \
     RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order);          \
     RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order)           \
     {                                                                                                   \
-        __atomic_store_n(a, value, order == __ATOMIC_RELAXED ? __ATOMIC_RELAXED : __ATOMIC_SEQ_CST);    \
+        if (order == __ATOMIC_RELAXED)                                                                  \
+            rb_store_relaxed(a, value);                                                                 \
+        else                                                                                            \
+            rb_store_seq_cst(a, value);                                                                 \
     }                                                                                                   \
-    RB_RMW_OF(bits, exchange, __atomic_exchange_n)                                                      \
-    RB_RMW_OF(bits, fetch_add, __atomic_fetch_add)                                                      \
-    RB_RMW_OF(bits, fetch_sub, __atomic_fetch_sub)                                                      \
-    RB_RMW_OF(bits, fetch_and, __atomic_fetch_and)                                                      \
-    RB_RMW_OF(bits, fetch_or, __atomic_fetch_or)                                                        \
-    RB_RMW_OF(bits, fetch_xor, __atomic_fetch_xor)                                                      \
-    RB_RMW_OF(bits, fetch_nand, __atomic_fetch_nand)                                                    \
+    RB_RMW_OF(bits, exchange, rb_exchange_seq_cst)                                                      \
+    RB_RMW_OF(bits, fetch_add, rb_fetch_add_seq_cst)                                                    \
+    RB_RMW_OF(bits, fetch_sub, rb_fetch_sub_seq_cst)                                                    \
+    RB_RMW_OF(bits, fetch_and, rb_fetch_and_seq_cst)                                                    \
+    RB_RMW_OF(bits, fetch_or, rb_fetch_or_seq_cst)                                                      \
+    RB_RMW_OF(bits, fetch_xor, rb_fetch_xor_seq_cst)                                                    \
+    RB_RMW_OF(bits, fetch_nand, rb_fetch_nand_seq_cst)                                                  \
     RB_CAS_OF(bits, compare_exchange_strong)                                                            \
     RB_CAS_OF(bits, compare_exchange_weak)                                                              \
     RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected, \

@@ -53,7 +53,8 @@ RB_ALL_SIZES
     RB_EXPORT void __railbird_write##n(void *a);
 RB_PRESERVING(1)
 RB_PRESERVING(2)
-RB_PRESERVING(4) RB_PRESERVING(8) RB_PRESERVING(16)
+RB_PRESERVING(4)
+RB_PRESERVING(8) RB_PRESERVING(16)
 
 // All of them, to be looked up by whoever finds a call of one in the code (watchpoints.c).
 #undef RB_PLAIN
@@ -96,7 +97,7 @@ RB_RANGE(write_range, RB_HOW_WRITE)
 RB_HOOK RB_EXPORT void __tsan_vptr_update(void **vptr, void *value);
 RB_EXPORT void __tsan_vptr_update(void **vptr, void *value)
 {
-    if (__atomic_load_n(vptr, __ATOMIC_RELAXED) != value)
+    if (rb_load_relaxed(vptr) != value)
         rb_access(vptr, sizeof(*vptr), RB_HOW_WRITE, RB_PC);
 }
 

@@ -15,8 +15,7 @@
 #include "run/report/report_data.h"
 #include "run/sync/sync.h"
 
-// ---- functions of TSan's tests
-// -------------------------------------------------------------------------------
+// ---- functions of TSan's tests -------------------------------------------------------------------------
 
 // A barrier that no detector sees. All its state is one word of 32 bits, as tests have no more room for it:
 // how many it is for, how many have arrived in this round, and the rounds that are over.
@@ -27,27 +26,27 @@
 RB_EXPORT void __tsan_testonly_barrier_init(uint32_t *barrier, uint32_t parties);
 RB_EXPORT void __tsan_testonly_barrier_init(uint32_t *barrier, uint32_t parties)
 {
-    __atomic_store_n(barrier, parties & (ONE_MORE - 1), __ATOMIC_RELEASE);
+    rb_store_release(barrier, parties & (ONE_MORE - 1));
 }
 
 RB_EXPORT void __tsan_testonly_barrier_wait(uint32_t *barrier);
 RB_EXPORT void __tsan_testonly_barrier_wait(uint32_t *barrier)
 {
-    uint32_t before = __atomic_load_n(barrier, __ATOMIC_RELAXED), now;
+    uint32_t before = rb_load_relaxed(barrier), now;
     bool last;
 
     do {
         const uint32_t parties = before & (ONE_MORE - 1), arrived = (before / ONE_MORE & (ONE_MORE - 1)) + 1;
         last = arrived >= parties;
         now = last ? (before & -ONE_ROUND) + ONE_ROUND + parties : before + ONE_MORE;
-    } while (!__atomic_compare_exchange_n(barrier, &before, now, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    } while (!rb_cas_strong_acq_rel(barrier, &before, now));
     if (last) {
         syscall(SYS_futex, barrier, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
         return;
     }
     while (now / ONE_ROUND == before / ONE_ROUND) {
         syscall(SYS_futex, barrier, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
-        now = __atomic_load_n(barrier, __ATOMIC_ACQUIRE);
+        now = rb_load_acquire(barrier);
     }
 }
 
@@ -65,9 +64,9 @@ RB_EXPORT uintptr_t __tsan_testonly_shadow_stack_current_size(void)
     return n;
 }
 
-// ---- objects of libraries that are not instrumented
-// ----------------------------------------------------------- A library says itself when one of its objects
-// is read or changed. What it calls the objects is kept to be told apart, and does not show in reports.
+// ---- objects of libraries that are not instrumented ----------------------------------------------------
+
+// A library says itself when one of its objects is read or changed. What it calls the objects is kept to be told apart, and does not show in reports.
 
 #define TAGS 128u
 static uint32_t tags = 1;
@@ -75,7 +74,7 @@ static uint32_t tags = 1;
 RB_EXPORT void *__tsan_external_register_tag(const char *type);
 RB_EXPORT void *__tsan_external_register_tag(const char *type)
 {
-    const uint32_t tag = __atomic_fetch_add(&tags, 1, __ATOMIC_RELAXED);
+    const uint32_t tag = rb_fetch_add_relaxed(&tags, 1);
 
     (void)type;
     return (void *)(uintptr_t)(tag < TAGS ? tag : TAGS);
@@ -107,8 +106,7 @@ RB_EXPORT void __tsan_external_write(void *address, void *caller, void *tag)
     rb_access(address, 1, RB_HOW_WRITE, RB_PC);
 }
 
-// ---- unaligned accesses: made here
-// -----------------------------------------------------------------------------
+// ---- unaligned accesses: made here ---------------------------------------------------------------------
 
 #define RB_UNALIGNED(bits)                                                          \
     RB_WEAK uint##bits##_t __sanitizer_unaligned_load##bits(const void *from);      \
@@ -129,8 +127,7 @@ RB_UNALIGNED(16)
 RB_UNALIGNED(32)
 RB_UNALIGNED(64)
 
-// ---- older annotations
-// ------------------------------------------------------------------------------------------
+// ---- older annotations ---------------------------------------------------------------------------------
 
 #define RB_ORDERS(name, params, verb, object) \
     RB_EXPORT void name params;               \
@@ -203,8 +200,7 @@ RB_EXPORT void __tsan_on_thread_idle(void)
 {
 }
 
-// ---- the program's part in start and end
-// -------------------------------------------------------------------------
+// ---- the program's part in start and end ---------------------------------------------------------------
 
 extern void __tsan_on_initialize(void) __attribute__((weak));
 
@@ -228,7 +224,7 @@ RB_WEAK int __sanitizer_acquire_crash_state(void)
 {
     static bool taken;
 
-    return !__atomic_exchange_n(&taken, true, __ATOMIC_RELAXED);
+    return !rb_exchange_relaxed(&taken, true);
 }
 
 // The program says that it is about to confine itself.
@@ -239,8 +235,7 @@ RB_WEAK void __sanitizer_sandbox_on_notify(void *arguments)
     rb_sandbox_begins();
 }
 
-// ---- where reports go
-// ---------------------------------------------------------------------------------------------
+// ---- where reports go ----------------------------------------------------------------------------------
 
 static bool is(const char *a, const char *b)
 {

@@ -5,8 +5,7 @@
 
 #include "run/intercept/heap.h"
 
-// ---- asking
-// ----------------------------------------------------------------------------------------------------
+// ---- asking --------------------------------------------------------------------------------------------
 
 static bool block_at(const volatile void *address, struct rb_block *b)
 {
@@ -93,8 +92,7 @@ RB_WEAK void __sanitizer_purge_allocator(void)
     malloc_trim(0);
 }
 
-// ---- being told: the program's functions by their names, and those it installs
-// ------------------------------------
+// ---- being told: the program's functions by their names, and those it installs -------------------------
 
 extern void __sanitizer_malloc_hook(const volatile void *block, size_t size) __attribute__((weak));
 extern void __sanitizer_free_hook(const volatile void *block) __attribute__((weak));
@@ -127,16 +125,16 @@ RB_WEAK int __sanitizer_install_malloc_and_free_hooks(void (*made)(const volatil
 RB_WEAK int __sanitizer_install_malloc_and_free_hooks(void (*made)(const volatile void *, size_t),
                                                       void (*gone)(const volatile void *))
 {
-    const uint32_t at = __atomic_fetch_add(&hooks, 1, __ATOMIC_RELAXED);
+    const uint32_t at = rb_fetch_add_relaxed(&hooks, 1);
 
     if (at >= HOOKS) {
-        __atomic_fetch_sub(&hooks, 1, __ATOMIC_RELAXED);
+        rb_fetch_sub_relaxed(&hooks, 1);
         return 0;
     }
-    __atomic_store_n(&on_new[at], made, __ATOMIC_RELEASE);
-    __atomic_store_n(&on_gone[at], gone, __ATOMIC_RELEASE);
-    __atomic_store_n(&rb_heap_told_new, tell_new, __ATOMIC_RELEASE);
-    __atomic_store_n(&rb_heap_told_gone, tell_gone, __ATOMIC_RELEASE);
+    rb_store_release(&on_new[at], made);
+    rb_store_release(&on_gone[at], gone);
+    rb_store_release(&rb_heap_told_new, tell_new);
+    rb_store_release(&rb_heap_told_gone, tell_gone);
     return (int)at + 1;
 }
 

@@ -52,7 +52,7 @@ static unsigned copy_stack(rb_stack stack, void **trace, unsigned long room)
     return i;
 }
 
-// ---- where an address belongs ----------------------------------------------------------------------------
+// ---- where an address belongs --------------------------------------------------------------------------
 
 struct place {
     const char *kind; // as TSan calls it
@@ -220,7 +220,7 @@ RB_WEAK int __sanitizer_get_module_and_offset_for_pc(void *pc, char *path, size_
     return 1;
 }
 
-// ---- the report ------------------------------------------------------------------------------------------
+// ---- the report ----------------------------------------------------------------------------------------
 // Each answers 1, or 0 if there is no such thing.
 
 RB_EXPORT void *__tsan_get_current_report(void);
@@ -369,8 +369,7 @@ RB_EXPORT int __tsan_get_report_thread(void *report, unsigned long i, int *threa
     return 1;
 }
 
-// ---- a stack on request
-// --------------------------------------------------------------------------------------
+// ---- a stack on request --------------------------------------------------------------------------------
 
 RB_WEAK void __sanitizer_print_stack_trace(void);
 RB_WEAK void __sanitizer_print_stack_trace(void)
@@ -403,9 +402,9 @@ RB_WEAK void __sanitizer_print_stack_trace(void)
     rb_leave(me);
 }
 
-// ---- names on request
-// -------------------------------------------------------------------------------------- By the tables of
-// symbols in the files; lines are known to the tool alone, so there are none.
+// ---- names on request ----------------------------------------------------------------------------------
+
+// By the tables of symbols in the files; lines are known to the tool alone, so there are none.
 
 static void put_described(struct rb_text *t, const char *format, uintptr_t address, const struct place *p,
                           const char *name)

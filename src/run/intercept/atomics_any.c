@@ -53,8 +53,8 @@ static bool same(const volatile void *a, const volatile void *b, size_t size)
             copy(to, &old, size);                    \
         return;                                      \
     } while (0)
-#define EXCHANGE(a, put) __atomic_exchange_n(a, put, __ATOMIC_SEQ_CST)
-#define LOAD(a)          __atomic_load_n(a, __ATOMIC_SEQ_CST)
+#define EXCHANGE(a, put) rb_exchange_seq_cst(a, put)
+#define LOAD(a)          rb_load_seq_cst(a)
 #define LOAD_16(a)       __sync_val_compare_and_swap(a, 0, 0)
 
 static u128 exchange_16(volatile u128 *a, u128 put)

@@ -110,10 +110,10 @@ static bool is_known_as_instrumented(uintptr_t pc)
     const uint64_t start = (uint64_t)(uintptr_t)file.dlfo_map_start >> 12;
     const uint64_t key = rb_unwind_generation() << 48 | start << 12;
     uint64_t *place = &known[(start * 0x9e3779b97f4a7c15u >> 32) % PLACES];
-    uint64_t word = __atomic_load_n(place, __ATOMIC_RELAXED);
+    uint64_t word = rb_load_relaxed(place);
     if (RB_UNLIKELY((word & ~(uint64_t)1) != key)) {
         word = key | is_instrumented(&file);
-        __atomic_store_n(place, word, __ATOMIC_RELAXED);
+        rb_store_relaxed(place, word);
     }
     return word & 1;
 }

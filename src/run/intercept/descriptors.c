@@ -42,10 +42,9 @@ static uintptr_t end_of(uint32_t object)
 
 static void seen(unsigned fd)
 {
-    uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    uint32_t most = rb_load_relaxed(&highest);
 
-    while (fd > most &&
-           !__atomic_compare_exchange_n(&highest, &most, fd, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    while (fd > most && !rb_cas_weak_relaxed(&highest, &most, fd))
         ;
 }
 
@@ -88,15 +87,14 @@ uint32_t rb_fd_look(int fd)
     object = look(fd, &id);
     if (object != RB_FD_NONE && (unsigned)fd < RB_FD_DESCRIPTORS) {
         seen((unsigned)fd);
-        __atomic_store_n(&identity[fd], id, __ATOMIC_RELAXED);
-        __atomic_store_n(&rb_fd_objects[fd], object, __ATOMIC_RELAXED);
+        rb_store_relaxed(&identity[fd], id);
+        rb_store_relaxed(&rb_fd_objects[fd], object);
     }
     errno = saved;
     return object;
 }
 
-// ---- use and close
-// ------------------------------------------------------------------------------------------------
+// ---- use and close -------------------------------------------------------------------------------------
 
 const void *rb_fd_word(int fd)
 {
@@ -123,7 +121,7 @@ size_t rb_fd_close(int fd)
 
     if (fd < 0 || (unsigned)fd >= RB_FD_DESCRIPTORS)
         return 0;
-    const uint32_t before = __atomic_load_n(&identity[fd], __ATOMIC_RELAXED);
+    const uint32_t before = rb_load_relaxed(&identity[fd]);
     if (before)
         look(fd, &now);
     errno = saved;
@@ -154,7 +152,7 @@ static void release_number(unsigned fd)
 static void acquire_number(struct rb_self *me, unsigned fd)
 {
     rb_on_acquire(me, number_of(fd));
-    if (RB_UNLIKELY(__atomic_load_n(&ranges_used, __ATOMIC_RELAXED)))
+    if (RB_UNLIKELY(rb_load_relaxed(&ranges_used)))
         rb_on_acquire(me, number_of(RB_FD_DESCRIPTORS));
 }
 
@@ -176,8 +174,8 @@ static void begin_number(unsigned fd)
 
 static void set_object(unsigned fd, uint32_t object)
 {
-    __atomic_store_n(&identity[fd], 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&rb_fd_objects[fd], object, __ATOMIC_RELAXED);
+    rb_store_relaxed(&identity[fd], 0);
+    rb_store_relaxed(&rb_fd_objects[fd], object);
 }
 
 void rb_fd_new(int fd)
@@ -190,7 +188,7 @@ void rb_fd_new_as(int fd, uint32_t object)
     if (fd < 0 || !rb_process.on)
         return;
     if (object == RB_FD_WATCHED)
-        __atomic_store_n(&watched_used, true, __ATOMIC_RELAXED);
+        rb_store_relaxed(&watched_used, true);
     begin_number((unsigned)fd);
     if ((unsigned)fd >= RB_FD_DESCRIPTORS)
         return;
@@ -230,7 +228,7 @@ void rb_fd_opened(int fd)
 
 void rb_fd_new_own(int fd, int other)
 {
-    const uint32_t n = __atomic_fetch_add(&own_made, 1, __ATOMIC_RELAXED) % RB_FD_OWN_COUNT;
+    const uint32_t n = rb_fetch_add_relaxed(&own_made, 1) % RB_FD_OWN_COUNT;
 
     rb_fd_new_as(fd, RB_FD_FIRST_OWN + n);
     rb_fd_new_as(other, RB_FD_FIRST_OWN + n);
@@ -242,11 +240,11 @@ static void release(struct rb_self *me, uint32_t object)
 {
     for (unsigned i = 0; object != RB_FD_NONE; i++) {
         if (i == LINKS) {
-            __atomic_store_n(&everybody_used, true, __ATOMIC_RELAXED);
+            rb_store_relaxed(&everybody_used, true);
             object = RB_FD_EVERYBODY;
         }
         rb_on_release(me, address_of(object));
-        object = object == RB_FD_EVERYBODY ? RB_FD_NONE : __atomic_load_n(&linked[object], __ATOMIC_RELAXED);
+        object = object == RB_FD_EVERYBODY ? RB_FD_NONE : rb_load_relaxed(&linked[object]);
     }
 }
 
@@ -255,14 +253,14 @@ static void release_watched(struct rb_self *me, uint32_t object)
 {
     const bool in_files = object >= RB_FD_FIRST_INODE || object == RB_FD_NAMES;
 
-    if (RB_UNLIKELY(__atomic_load_n(&watched_used, __ATOMIC_RELAXED)) && in_files)
+    if (RB_UNLIKELY(rb_load_relaxed(&watched_used)) && in_files)
         release(me, RB_FD_WATCHED);
 }
 
 // Those that tell of what descriptors have (fcntl, mq_notify).
 static void release_signals(struct rb_self *me)
 {
-    const uint64_t set = __atomic_load_n(&rb_signals_of_fds, __ATOMIC_RELAXED);
+    const uint64_t set = rb_load_relaxed(&rb_signals_of_fds);
 
     if (RB_UNLIKELY(set != 0))
         rb_signals_release(me, set);
@@ -289,7 +287,7 @@ void rb_fd_release_end(uint32_t object)
 
     if (me) {
         rb_on_release(me, end_of(object));
-        release(me, __atomic_load_n(&linked[object], __ATOMIC_RELAXED));
+        release(me, rb_load_relaxed(&linked[object]));
         release_watched(me, object);
         rb_on_release(me, rb_signal_object(SIGPIPE)); // of who still writes
         release_signals(me);
@@ -305,13 +303,13 @@ void rb_fd_tells_of(const sigset_t *set)
     uint64_t bits;
 
     __builtin_memcpy(&bits, set, sizeof(bits));
-    __atomic_fetch_or(&by_fds, bits, __ATOMIC_RELAXED);
+    rb_fetch_or_relaxed(&by_fds, bits);
 }
 
 // Which of them is not told.
 static void signals_came(struct rb_self *me)
 {
-    const uint64_t set = __atomic_load_n(&by_fds, __ATOMIC_RELAXED);
+    const uint64_t set = rb_load_relaxed(&by_fds);
 
     for (int number = 1; number <= 64; number++)
         if (set >> (number - 1) & 1)
@@ -326,7 +324,7 @@ static bool has_signals(uint32_t object)
     for (unsigned i = 0; i < LINKS && of != RB_FD_NONE; i++) {
         if (of == object || of == RB_FD_EVERYBODY)
             return true;
-        of = __atomic_load_n(&linked[of], __ATOMIC_RELAXED);
+        of = rb_load_relaxed(&linked[of]);
     }
     return of != RB_FD_NONE;
 }
@@ -350,13 +348,13 @@ void rb_fd_acquire_now(uint32_t object, bool end)
 
 void rb_fd_acquire_others(struct rb_self *me)
 {
-    if (RB_UNLIKELY(__atomic_load_n(&everybody_used, __ATOMIC_RELAXED)))
+    if (RB_UNLIKELY(rb_load_relaxed(&everybody_used)))
         rb_on_acquire(me, address_of(RB_FD_EVERYBODY));
 }
 
 void rb_fd_release_others(struct rb_self *me)
 {
-    if (RB_UNLIKELY(__atomic_load_n(&everybody_used, __ATOMIC_RELAXED)))
+    if (RB_UNLIKELY(rb_load_relaxed(&everybody_used)))
         rb_on_release(me, address_of(RB_FD_EVERYBODY));
 }
 
@@ -366,7 +364,7 @@ void rb_fd_is_tight(uint32_t object)
     const int saved = errno;
     struct rb_self *me;
 
-    if (object < RB_FD_FIRST_OWN || __atomic_exchange_n(&rb_fd_tight[object], true, __ATOMIC_SEQ_CST))
+    if (object < RB_FD_FIRST_OWN || rb_exchange_seq_cst(&rb_fd_tight[object], true))
         return;
     if ((me = rb_enter()) != NULL) {
         rb_lost_edge(me);
@@ -383,10 +381,10 @@ bool rb_fd_told(void)
 
 void rb_fd_release_all(void)
 {
-    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    const uint32_t most = rb_load_relaxed(&highest);
 
     for (uint32_t fd = 0; fd <= most; fd++)
-        rb_fd_release(__atomic_load_n(&rb_fd_objects[fd], __ATOMIC_RELAXED));
+        rb_fd_release(rb_load_relaxed(&rb_fd_objects[fd]));
 }
 
 // The link is there before the acquire: a release is either before that acquire, and passed on by the release
@@ -397,25 +395,24 @@ void rb_fd_link(uint32_t from, uint32_t to)
 
     if (from == RB_FD_NONE || to == RB_FD_NONE || from == to)
         return;
-    if (!__atomic_compare_exchange_n(&linked[from], &before, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
-        before != to) {
-        __atomic_store_n(&linked[from], RB_FD_EVERYBODY, __ATOMIC_RELAXED);
+    if (!rb_cas_strong_relaxed(&linked[from], &before, to) && before != to) {
+        rb_store_relaxed(&linked[from], RB_FD_EVERYBODY);
         to = RB_FD_EVERYBODY;
     }
     if (to == RB_FD_EVERYBODY)
-        __atomic_store_n(&everybody_used, true, __ATOMIC_RELAXED);
+        rb_store_relaxed(&everybody_used, true);
     rb_fd_acquire_end(from);
     rb_fd_release(to);
 }
 
 static bool reaches_everybody(uint32_t object)
 {
-    return __atomic_load_n(&linked[object], __ATOMIC_RELAXED) == RB_FD_EVERYBODY;
+    return rb_load_relaxed(&linked[object]) == RB_FD_EVERYBODY;
 }
 
 void rb_fd_share_all(void)
 {
-    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    const uint32_t most = rb_load_relaxed(&highest);
 
     for (uint32_t fd = 0; fd <= most; fd++)
         rb_fd_object((int)fd);
@@ -428,7 +425,7 @@ void rb_fd_share_all(void)
 void rb_fd_child(void)
 {
     static const uint32_t everywhere[] = {RB_FD_NAMES, RB_FD_IPC}; // which it sees without a descriptor
-    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    const uint32_t most = rb_load_relaxed(&highest);
     const int saved = errno;
     struct stat s;
 
@@ -490,11 +487,11 @@ void rb_fd_replacing(int fd, int by)
 // Numbers that were never seen are closed with the others, and one object stands for them.
 void rb_fd_closing_range(unsigned first, unsigned last)
 {
-    const uint32_t most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    const uint32_t most = rb_load_relaxed(&highest);
 
     if (first > last || !rb_process.on)
         return;
-    __atomic_store_n(&ranges_used, true, __ATOMIC_RELAXED);
+    rb_store_relaxed(&ranges_used, true);
     if (!rb_resting())
         release_number(RB_FD_DESCRIPTORS);
     for (unsigned fd = first; fd <= last && fd <= most; fd++)
@@ -506,7 +503,7 @@ void rb_fd_closing_range(unsigned first, unsigned last)
 // both ways. Pipes and files are known by their inodes to everybody.
 void rb_fd_passed_on(int fd)
 {
-    const uint32_t object = rb_fd_object(fd), most = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    const uint32_t object = rb_fd_object(fd), most = rb_load_relaxed(&highest);
     const int saved = errno;
 
     if (object < RB_FD_FIRST_OWN || object >= RB_FD_FIRST_INODE)
@@ -515,7 +512,7 @@ void rb_fd_passed_on(int fd)
     const uint32_t now = look(fd, &id);
     for (uint32_t i = 0; i <= most; i++) {
         uint32_t same = object;
-        __atomic_compare_exchange_n(&rb_fd_objects[i], &same, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        rb_cas_strong_relaxed(&rb_fd_objects[i], &same, now);
     }
     rb_fd_link(object, now);
     rb_fd_link(now, RB_FD_EVERYBODY);

@@ -61,7 +61,7 @@ RB_HIDDEN uint32_t rb_fd_look(int fd);
 RB_INLINE uint32_t rb_fd_object(int fd)
 {
     const uint32_t object =
-        (unsigned)fd < RB_FD_DESCRIPTORS ? __atomic_load_n(&rb_fd_objects[fd], __ATOMIC_RELAXED) : RB_FD_NONE;
+        (unsigned)fd < RB_FD_DESCRIPTORS ? rb_load_relaxed(&rb_fd_objects[fd]) : RB_FD_NONE;
 
     return RB_LIKELY(object != RB_FD_NONE) ? object : rb_fd_look(fd);
 }
@@ -100,13 +100,13 @@ extern RB_HIDDEN bool rb_fd_tight[RB_FD_COUNT];
 RB_HIDDEN void rb_fd_is_tight(uint32_t object);
 RB_INLINE void rb_fd_takes(uint32_t object) // before the call
 {
-    if (!rb_idle() && RB_UNLIKELY(__atomic_load_n(&rb_fd_tight[object], __ATOMIC_RELAXED)))
+    if (!rb_idle() && RB_UNLIKELY(rb_load_relaxed(&rb_fd_tight[object])))
         rb_fd_release(object);
 }
 
 RB_INLINE void rb_fd_had_room(uint32_t object) // after it
 {
-    if (!rb_idle() && RB_UNLIKELY(__atomic_load_n(&rb_fd_tight[object], __ATOMIC_RELAXED)))
+    if (!rb_idle() && RB_UNLIKELY(rb_load_relaxed(&rb_fd_tight[object])))
         rb_fd_acquire(object);
 }
 

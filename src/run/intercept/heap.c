@@ -63,7 +63,7 @@ static inline bool is_taken(const struct place *p)
 {
     const size_t i = (size_t)(p - blocks);
 
-    return __atomic_load_n(&taken[i / 64], __ATOMIC_SEQ_CST) >> i % 64 & 1;
+    return rb_load_seq_cst(&taken[i / 64]) >> i % 64 & 1;
 }
 
 static inline void take(const struct place *p)
@@ -71,7 +71,7 @@ static inline void take(const struct place *p)
     const size_t i = (size_t)(p - blocks);
 
     if (!is_taken(p))
-        __atomic_fetch_or(&taken[i / 64], (uint64_t)1 << i % 64, __ATOMIC_SEQ_CST);
+        rb_fetch_or_seq_cst(&taken[i / 64], (uint64_t)1 << i % 64);
 }
 
 // Whoever writes a seal takes the place afterwards, and whoever frees a place looks for a new seal
@@ -80,9 +80,9 @@ static inline void set_free(struct place *p)
 {
     const size_t i = (size_t)(p - blocks);
 
-    __atomic_store_n(&p->seal, 0, __ATOMIC_RELAXED);
-    __atomic_fetch_and(&taken[i / 64], ~((uint64_t)1 << i % 64), __ATOMIC_SEQ_CST);
-    if (RB_UNLIKELY(__atomic_load_n(&p->seal, __ATOMIC_SEQ_CST) != 0))
+    rb_store_relaxed(&p->seal, 0);
+    rb_fetch_and_seq_cst(&taken[i / 64], ~((uint64_t)1 << i % 64));
+    if (RB_UNLIKELY(rb_load_seq_cst(&p->seal) != 0))
         take(p);
 }
 
@@ -94,22 +94,22 @@ static inline uint64_t mix(const struct rb_block *b)
 
 static inline void keep(struct place *p, const struct rb_block *b)
 {
-    __atomic_store_n(&p->seal, b->address ^ mix(b), __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&p->seal, b->address ^ mix(b));
     take(p);
-    __atomic_store_n(&p->size, b->size, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->stack, b->stack, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->thread, b->thread, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->pc, b->pc, __ATOMIC_RELAXED);
+    rb_store_relaxed(&p->size, b->size);
+    rb_store_relaxed(&p->stack, b->stack);
+    rb_store_relaxed(&p->thread, b->thread);
+    rb_store_relaxed(&p->pc, b->pc);
 }
 
 // The block that is kept there; its address is 0 if there is none.
 static inline struct rb_block kept(const struct place *p)
 {
-    const uint64_t seal = __atomic_load_n(&p->seal, __ATOMIC_RELAXED);
-    struct rb_block b = {.size = __atomic_load_n(&p->size, __ATOMIC_RELAXED),
-                         .stack = __atomic_load_n(&p->stack, __ATOMIC_RELAXED),
-                         .thread = __atomic_load_n(&p->thread, __ATOMIC_RELAXED),
-                         .pc = __atomic_load_n(&p->pc, __ATOMIC_RELAXED)};
+    const uint64_t seal = rb_load_relaxed(&p->seal);
+    struct rb_block b = {.size = rb_load_relaxed(&p->size),
+                         .stack = rb_load_relaxed(&p->stack),
+                         .thread = rb_load_relaxed(&p->thread),
+                         .pc = rb_load_relaxed(&p->pc)};
 
     b.address = seal ? seal ^ mix(&b) : 0;
     return b;
@@ -222,7 +222,7 @@ static RB_NOINLINE void *allocated_now(void *block, size_t size, uintptr_t pc)
 
     if (me) {
         rb_collide_forget((uintptr_t)block, size);
-        if (!(__atomic_load_n(&rb_process.rests, __ATOMIC_ACQUIRE) & RB_RESTS)) { // no synchronisation
+        if (!(rb_load_acquire(&rb_process.rests) & RB_RESTS)) { // no synchronisation
             rb_memory_new(me, (uintptr_t)block,
                           RB_REAL(malloc_usable_size)(block)); // as much as free will write
         }
@@ -281,8 +281,7 @@ static size_t early_used;
 
 static void *early_alloc(size_t size)
 {
-    const size_t bytes = (size + 15) & ~(size_t)15,
-                 at = __atomic_fetch_add(&early_used, bytes, __ATOMIC_RELAXED);
+    const size_t bytes = (size + 15) & ~(size_t)15, at = rb_fetch_add_relaxed(&early_used, bytes);
 
     return at + bytes <= sizeof(early) ? early + at : NULL;
 }

@@ -197,7 +197,7 @@ void *rb_real_find(void **slot, const char *name)
 
     if (!found && (found = find_from(RTLD_DEFAULT, name)) && is_in_our_module(found))
         found = NULL;
-    __atomic_store_n(slot, found, __ATOMIC_RELAXED);
+    rb_store_relaxed(slot, found);
     errno = saved;
     return found;
 }

@@ -84,7 +84,7 @@ extern RB_HIDDEN struct rb_real rb_real;
 RB_HIDDEN void *rb_real_find(void **slot, const char *name);
 RB_INLINE void *rb_real_get(void **slot, const char *name)
 {
-    void *found = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    void *found = rb_load_relaxed(slot);
 
     return RB_LIKELY(found != NULL) ? found : rb_real_find(slot, name);
 }

@@ -28,7 +28,7 @@ static RB_TLS bool has_rethrown;
 
 static void before_letting_go(void)
 {
-    const bool alone = __atomic_fetch_add(&letting_go, 1, __ATOMIC_SEQ_CST) == 0;
+    const bool alone = rb_fetch_add_seq_cst(&letting_go, 1) == 0;
     struct rb_self *me = rb_resting() ? NULL : rb_enter();
 
     if (!me)
@@ -42,7 +42,7 @@ static void before_letting_go(void)
 
 static void after_letting_go(void)
 {
-    __atomic_fetch_sub(&letting_go, 1, __ATOMIC_SEQ_CST);
+    rb_fetch_sub_seq_cst(&letting_go, 1);
 }
 
 RB_INTERCEPT_LATE(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, (void *pointer))

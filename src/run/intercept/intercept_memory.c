@@ -21,8 +21,7 @@
 // calls.
 
 #if !defined(RB_STATIC)
-#define REAL_OR(name, simple) \
-    (RB_LIKELY(__atomic_load_n(&rb_real.name, __ATOMIC_RELAXED) != NULL) ? rb_real.name : (simple))
+#define REAL_OR(name, simple) (RB_LIKELY(rb_load_relaxed(&rb_real.name) != NULL) ? rb_real.name : (simple))
 
 static void *simple_copy(void *to, const void *from, size_t n)
 {

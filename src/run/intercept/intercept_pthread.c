@@ -315,23 +315,20 @@ enum { GUARD_DONE = 1, GUARD_BUSY = 1 << 8, GUARD_SLEEPERS = 1 << 16 };
 RB_WEAK int __cxa_guard_acquire(uint32_t *guard);
 RB_WEAK int __cxa_guard_acquire(uint32_t *guard)
 {
-    uint32_t seen = __atomic_load_n(guard, __ATOMIC_ACQUIRE);
+    uint32_t seen = rb_load_acquire(guard);
 
     while (!(seen & GUARD_DONE)) {
         if (!(seen & GUARD_BUSY)) {
-            if (__atomic_compare_exchange_n(guard, &seen, seen | GUARD_BUSY, false, __ATOMIC_ACQ_REL,
-                                            __ATOMIC_ACQUIRE)) {
+            if (rb_cas_strong_acq_rel(guard, &seen, seen | GUARD_BUSY)) {
                 after_others(guard); // who tried, and threw
                 return 1;
             }
             continue;
         }
-        if (!(seen & GUARD_SLEEPERS) &&
-            !__atomic_compare_exchange_n(guard, &seen, seen | GUARD_SLEEPERS, false, __ATOMIC_ACQ_REL,
-                                         __ATOMIC_ACQUIRE))
+        if (!(seen & GUARD_SLEEPERS) && !rb_cas_strong_acq_rel(guard, &seen, seen | GUARD_SLEEPERS))
             continue;
         syscall(SYS_futex, guard, FUTEX_WAIT_PRIVATE, seen | GUARD_SLEEPERS, NULL, NULL, 0);
-        seen = __atomic_load_n(guard, __ATOMIC_ACQUIRE);
+        seen = rb_load_acquire(guard);
     }
     after_others(guard);
     return 0;
@@ -340,7 +337,7 @@ RB_WEAK int __cxa_guard_acquire(uint32_t *guard)
 static void guard_leave(uint32_t *guard, uint32_t value)
 {
     before_others(guard);
-    const uint32_t before = __atomic_exchange_n(guard, value, __ATOMIC_ACQ_REL);
+    const uint32_t before = rb_exchange_acq_rel(guard, value);
 
     if (before & GUARD_SLEEPERS)
         syscall(SYS_futex, guard, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);

@@ -54,8 +54,8 @@ void rb_libraries_begin(bool closing)
 {
     if (depth++)
         return;
-    __atomic_store_n(&used, true, __ATOMIC_RELAXED);
-    is_another = __atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST) != 0;
+    rb_store_relaxed(&used, true);
+    is_another = rb_fetch_add_seq_cst(&inside, 1) != 0;
     if (is_another)
         begin_ignoring();
     pass_loader(closing);
@@ -67,24 +67,24 @@ void rb_libraries_end(void)
         return;
     pass_loader(false);
     end_ignoring();
-    __atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
+    rb_fetch_sub_seq_cst(&inside, 1);
 }
 
 void rb_libraries_acquire(struct rb_self *me)
 {
-    if (__atomic_load_n(&used, __ATOMIC_RELAXED))
+    if (rb_load_relaxed(&used))
         rb_on_acquire(me, (uintptr_t)&loader);
 }
 
 void rb_libraries_thread_ends(struct rb_self *me)
 {
-    if (__atomic_load_n(&used, __ATOMIC_RELAXED))
+    if (rb_load_relaxed(&used))
         rb_on_release(me, (uintptr_t)&ended);
 }
 
 void rb_libraries_after_fork(void)
 {
-    __atomic_store_n(&inside, depth ? 1 : 0, __ATOMIC_RELAXED);
+    rb_store_relaxed(&inside, depth ? 1 : 0);
     is_another = false;
     ignoring = NULL;
 }

@@ -20,7 +20,7 @@ void rb_sandbox_begins(void)
 {
     const int saved = errno;
 
-    if (!rb_process.on || __atomic_load_n(&rb_host.sandboxed, __ATOMIC_ACQUIRE))
+    if (!rb_process.on || rb_load_acquire(&rb_host.sandboxed))
         return;
     rb_reporter_prepare();
     rb_watchpoints_stop("the program confines itself (seccomp)");
@@ -33,7 +33,7 @@ void rb_sandbox_begins(void)
     rb_arena_reserve(&rb_host.kept);
     rb_arena_reserve(&rb_sampling_process.arena);
     rb_sites_hold(); // nobody is between two calls of mprotect
-    __atomic_store_n(&rb_host.sandboxed, true, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&rb_host.sandboxed, true);
     rb_sites_let();
     errno = saved;
 }

@@ -188,7 +188,7 @@ static uint32_t *original;
 // A child that came by a bare instruction has locks that nobody gives back: the runtime is off in it.
 static bool is_copy(void)
 {
-    if (!original || __atomic_load_n(original, __ATOMIC_RELAXED))
+    if (!original || rb_load_relaxed(original))
         return false;
     rb_process.on = false;
     return true;
@@ -326,7 +326,7 @@ int rb_finish(int status)
     struct rb_self *me = rb_self_tls;
 
     if (!started || (!rb_process.on && !rb_races_are_found()) || !rb_is_our_process() ||
-        __atomic_exchange_n(&finished, true, __ATOMIC_RELAXED))
+        rb_exchange_relaxed(&finished, true))
         return status;
     if (me && !me->busy) {
         me->busy = 1;

@@ -158,7 +158,7 @@ void rb_watch_exit_to_wait(void)
 {
     static bool watched;
 
-    if (rb_options.atexit_sleep_ms && rb_process.on && !__atomic_exchange_n(&watched, true, __ATOMIC_RELAXED))
+    if (rb_options.atexit_sleep_ms && rb_process.on && !rb_exchange_relaxed(&watched, true))
         RB_REAL(__cxa_atexit)(await_others, NULL, NULL);
 }
 
@@ -452,7 +452,7 @@ void rb_libraries_came(void)
     if (!rb_process.on)
         return;
     dl_iterate_phdr(read_added, &added);
-    const unsigned long long new = added - __atomic_exchange_n(&known, added, __ATOMIC_RELAXED);
+    const unsigned long long new = added - rb_exchange_relaxed(&known, added);
     if (new == 0 || (n.me = rb_enter()) == NULL)
         return;
     dl_iterate_phdr(count_module, &n);

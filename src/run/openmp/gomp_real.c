@@ -70,7 +70,7 @@ void *rb_omp_real_find(void **slot, const char *name)
         found = find_in_loaded(name);
     if (!found)
         found = find_in_unneeded(name);
-    __atomic_store_n(slot, found, __ATOMIC_RELAXED);
+    rb_store_relaxed(slot, found);
     errno = saved;
     return found;
 }
@@ -78,7 +78,7 @@ void *rb_omp_real_find(void **slot, const char *name)
 bool rb_gomp_is_libomp(void)
 {
     static uint32_t known; // 1: no, 2: yes
-    const uint32_t is = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    const uint32_t is = rb_load_relaxed(&known);
     const int saved = errno;
     Dl_info info;
 
@@ -87,7 +87,7 @@ bool rb_gomp_is_libomp(void)
     void *real = rb_omp_real_get((void **)(void *)&rb_omp_real.GOMP_parallel, "GOMP_parallel");
     void *library = real && dladdr(real, &info) ? dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY) : NULL;
     const bool libomp = library && dlsym(library, "__kmpc_fork_call");
-    __atomic_store_n(&known, libomp ? 2 : 1, __ATOMIC_RELAXED);
+    rb_store_relaxed(&known, libomp ? 2 : 1);
     errno = saved;
     return libomp;
 }

@@ -29,14 +29,14 @@ static void set_up(void)
     static uint32_t state; // 1: somebody is at it, 2: done
     uint32_t none = 0;
 
-    if (RB_LIKELY(__atomic_load_n(&state, __ATOMIC_ACQUIRE) == 2))
+    if (RB_LIKELY(rb_load_acquire(&state) == 2))
         return;
-    if (__atomic_compare_exchange_n(&state, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    if (rb_cas_strong_acquire(&state, &none, 1)) {
         rb_arena_init(&records, rb_options.memory / SHARE);
         pthread_atfork(NULL, NULL, after_fork);
-        __atomic_store_n(&state, 2, __ATOMIC_RELEASE);
+        rb_store_release(&state, 2);
     }
-    while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != 2)
+    while (rb_load_acquire(&state) != 2)
         __builtin_ia32_pause();
 }
 
@@ -109,7 +109,7 @@ void rb_omp_implicit_end(struct rb_self *me, struct rb_omp_task *task, bool team
     }
     if (team_alive)
         rb_on_release(me, rb_omp_key(&task->team->ended));
-    __atomic_store_n(&task->ended, true, __ATOMIC_RELEASE);
+    rb_store_release(&task->ended, true);
     rb_omp_put(me, task);
 }
 
@@ -203,7 +203,7 @@ void rb_omp_depend(struct rb_omp_task *task, uintptr_t address, enum rb_omp_kind
     }
     if (kind == RB_OMP_ALL) {
         task->waits_for_all = true;
-        __atomic_store_n(&parent->all_used, true, __ATOMIC_RELEASE);
+        rb_store_release(&parent->all_used, true);
         return;
     }
     at = find(parent, address);
@@ -231,7 +231,7 @@ static void acquire_dependences(struct rb_self *me, const struct rb_omp_task *ta
             acquire_dependence(me, l->link[i].on, l->link[i].kind);
     if (task->waits_for_all)
         rb_on_acquire(me, rb_omp_key(&parent->children));
-    if ((task->waits_for_all || task->depends) && __atomic_load_n(&parent->all_used, __ATOMIC_ACQUIRE))
+    if ((task->waits_for_all || task->depends) && rb_load_acquire(&parent->all_used))
         rb_on_acquire(me, rb_omp_key(&parent->all));
 }
 
@@ -259,7 +259,7 @@ void rb_omp_depend_wait(struct rb_self *me, struct rb_omp_task *task, uintptr_t 
         if (rb_omp_is_lost(task))
             return;
     }
-    if (__atomic_load_n(&task->all_used, __ATOMIC_ACQUIRE))
+    if (rb_load_acquire(&task->all_used))
         rb_on_acquire(me, rb_omp_key(&task->all));
     if (kind == RB_OMP_ALL) {
         rb_on_acquire(me, rb_omp_key(&task->children));
@@ -319,12 +319,12 @@ struct rb_omp_task *rb_omp_task_like(const struct rb_omp_task *sibling)
 void rb_omp_get(struct rb_omp_task *task)
 {
     if (task && !rb_omp_is_lost(task))
-        __atomic_fetch_add(&task->refs, 1, __ATOMIC_RELAXED);
+        rb_fetch_add_relaxed(&task->refs, 1);
 }
 
 void rb_omp_put(struct rb_self *me, struct rb_omp_task *task)
 {
-    while (task && !rb_omp_is_lost(task) && __atomic_fetch_sub(&task->refs, 1, __ATOMIC_ACQ_REL) == 1) {
+    while (task && !rb_omp_is_lost(task) && rb_fetch_sub_acq_rel(&task->refs, 1) == 1) {
         struct rb_omp_task *parent = task->parent;
         while (task->depends) {
             struct rb_omp_links *l = task->depends;
@@ -366,8 +366,7 @@ static void release_task(struct rb_self *me, const struct rb_omp_task *task)
         rb_lost_edge(me);
     // Who has ended waits for no children, but they may be waited for by depend(inout: omp_all_memory).
     if (parent && !rb_omp_is_lost(parent) &&
-        (!__atomic_load_n(&parent->ended, __ATOMIC_ACQUIRE) ||
-         __atomic_load_n(&parent->all_used, __ATOMIC_ACQUIRE)))
+        (!rb_load_acquire(&parent->ended) || rb_load_acquire(&parent->all_used)))
         rb_on_release(me, rb_omp_key(&parent->children));
     if (task->group)
         rb_on_release(me, rb_omp_key(&task->group->done));
@@ -385,7 +384,7 @@ void rb_omp_task_end(struct rb_self *me, struct rb_omp_task *task, const struct 
         rb_on_release(me, under->waiting);
     else if (!under && task->team) // its implicit task has ended: in the region's last barrier
         rb_on_release(me, rb_omp_key(&task->team->ended));
-    __atomic_store_n(&task->ended, true, __ATOMIC_RELEASE);
+    rb_store_release(&task->ended, true);
 }
 
 void rb_omp_task_fulfill(struct rb_self *me, struct rb_omp_task *task)

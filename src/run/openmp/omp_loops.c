@@ -39,7 +39,7 @@ void rb_omp_doacross_begin(struct rb_self *me, struct rb_omp_task *task, uint32_
             task->ranges->of[i][j] = ranges[i][j];
     rb_spin_lock(&team->lock);
     if (!team->posts)
-        __atomic_store_n(&team->posts, rb_omp_alloc(sizeof(*team->posts)), __ATOMIC_RELEASE);
+        rb_store_release(&team->posts, rb_omp_alloc(sizeof(*team->posts)));
     rb_spin_unlock(&team->lock);
 }
 
@@ -71,7 +71,7 @@ static uint64_t *slot_of(struct rb_omp_posts *posts, uint64_t stamp)
 void rb_omp_doacross_post(struct rb_self *me, struct rb_omp_task *task, const uint64_t *iteration)
 {
     struct rb_omp_team *team = rb_omp_team_of(me, task);
-    struct rb_omp_posts *posts = team ? __atomic_load_n(&team->posts, __ATOMIC_ACQUIRE) : NULL;
+    struct rb_omp_posts *posts = team ? rb_load_acquire(&team->posts) : NULL;
 
     if (!team)
         return;
@@ -79,19 +79,19 @@ void rb_omp_doacross_post(struct rb_self *me, struct rb_omp_task *task, const ui
     if (posts) {
         const uint64_t stamp = stamp_of(task, iteration);
         rb_on_release(me, (uintptr_t)slot_of(posts, stamp));
-        __atomic_store_n(slot_of(posts, stamp), stamp, __ATOMIC_RELEASE);
+        rb_store_release(slot_of(posts, stamp), stamp);
     }
 }
 
 void rb_omp_doacross_wait(struct rb_self *me, struct rb_omp_task *task, const uint64_t *iteration)
 {
     struct rb_omp_team *team = rb_omp_team_of(me, task);
-    struct rb_omp_posts *posts = team ? __atomic_load_n(&team->posts, __ATOMIC_ACQUIRE) : NULL;
+    struct rb_omp_posts *posts = team ? rb_load_acquire(&team->posts) : NULL;
     const uint64_t stamp = posts ? stamp_of(task, iteration) : 0;
 
     if (!team || outside(task, iteration))
         return;
-    if (posts && __atomic_load_n(slot_of(posts, stamp), __ATOMIC_ACQUIRE) == stamp)
+    if (posts && rb_load_acquire(slot_of(posts, stamp)) == stamp)
         rb_on_acquire(me, (uintptr_t)slot_of(posts, stamp));
     else
         rb_on_acquire(me, rb_omp_key(&team->posted));

@@ -68,7 +68,7 @@ static void on_parallel_end(struct rb_self *me, ompt_data_t *region)
         return;
     if (team == begun_here)
         begun_here = team->outer;
-    __atomic_compare_exchange_n(&region->ptr, &word, NULL, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    rb_cas_strong_relaxed(&region->ptr, &word, NULL);
     end_team(me, team);
 }
 

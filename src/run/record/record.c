@@ -53,13 +53,13 @@ struct rb_record {
     uint32_t generation, sequence;
     uint32_t victim; // of `recent`
     struct recent recent[RECENT];
-    uint64_t *last[2]; // records of the accesses that one call of a hook announced last, newest first; NULL: none
+    uint64_t
+        *last[2]; // records of the accesses that one call of a hook announced last, newest first; NULL: none
     uint64_t *last_end; // behind them
     uint64_t last_place;
 };
 
-// ------------------------------------------------------------------------------------------------- start,
-// end
+// ---- start, end ----------------------------------------------------------------------------------------
 
 static void say(const char *path, int problem)
 {
@@ -102,7 +102,7 @@ int rb_record_start(const char *path)
         copy(rb_record_header->sampler, sizeof(rb_record_header->sampler), rb_options.sampler);
         if (rb_record_header->flags & RB_RAW_FUNCTIONS)
             rb_functions_wanted = true;
-        __atomic_store_n(&rb_recording, true, __ATOMIC_RELEASE);
+        rb_store_release(&rb_recording, true);
     } else if (status != -EALREADY) {
         say(path, status);
     }
@@ -113,7 +113,7 @@ int rb_record_start(const char *path)
 void rb_record_finish(void)
 {
     if (rb_records())
-        __atomic_store_n(&rb_record_header->state, RB_RAW_ENDED, __ATOMIC_RELEASE);
+        rb_store_release(&rb_record_header->state, RB_RAW_ENDED);
 }
 
 void rb_record_stop_after_fork(void)
@@ -121,19 +121,18 @@ void rb_record_stop_after_fork(void)
     if (!rb_records())
         return;
     rb_recording = false;
-    __atomic_fetch_add(&rb_record_header->others, 1, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&rb_record_header->others, 1);
 }
 
 static RB_NOINLINE void stop(int problem)
 {
     uint32_t none = 0;
 
-    __atomic_store_n(&rb_recording, false, __ATOMIC_RELEASE);
-    __atomic_compare_exchange_n(&rb_record_header->stopped, &none, (uint32_t)problem, false, __ATOMIC_RELAXED,
-                                __ATOMIC_RELAXED);
+    rb_store_release(&rb_recording, false);
+    rb_cas_strong_relaxed(&rb_record_header->stopped, &none, (uint32_t)problem);
 }
 
-// ---------------------------------------------------------------------------------------------------- places
+// ---- places --------------------------------------------------------------------------------------------
 
 // A module that was not met before gets a chunk that says what it is.
 static bool write_module(const struct module *m, uint32_t index, const char *name, const char *build_id)
@@ -153,7 +152,7 @@ static bool write_module(const struct module *m, uint32_t index, const char *nam
     copy(raw->build_id, sizeof(raw->build_id), build_id);
     copy(raw->path, sizeof(raw->path), name);
     chunk->used = 1;
-    __atomic_store_n(&chunk->magic, RB_RAW_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    rb_store_release(&chunk->magic, RB_RAW_CHUNK_MAGIC);
     rb_record_unmap(chunk);
     return true;
 }
@@ -213,7 +212,7 @@ static uint64_t place_of(struct rb_record *r, uintptr_t pc)
     return m->index << RB_RAW_OFFSET_BITS | ((pc - m->bias) & (((uint64_t)1 << RB_RAW_OFFSET_BITS) - 1));
 }
 
-// --------------------------------------------------------------------------------------------------- records
+// ---- records -------------------------------------------------------------------------------------------
 
 static inline void put(struct rb_record *r, uint64_t word0, uint64_t word1)
 {
@@ -227,7 +226,7 @@ static inline void publish(struct rb_record *r)
 {
     const uint64_t *first = (const uint64_t *)(r->chunk + 1);
 
-    __atomic_store_n(&r->chunk->used, (uint32_t)((r->at - first) / 2), __ATOMIC_RELEASE);
+    rb_store_release(&r->chunk->used, (uint32_t)((r->at - first) / 2));
 }
 
 // The first chunk of a thread is a page, the later ones double up to 64 KiB: most threads of a program with
@@ -246,7 +245,7 @@ static RB_NOINLINE bool next_chunk(struct rb_self *me, struct rb_record *r)
     chunk->thread = me->id;
     chunk->os_id = me->os_id;
     chunk->sequence = r->sequence++;
-    __atomic_store_n(&chunk->magic, RB_RAW_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    rb_store_release(&chunk->magic, RB_RAW_CHUNK_MAGIC);
     r->chunk = chunk;
     r->at = (uint64_t *)(chunk + 1);
     r->last[0] = r->last_end = NULL;
@@ -313,7 +312,7 @@ static inline void put_range(struct rb_record *r, unsigned op, uintptr_t from, s
 
 static uint64_t take_number(unsigned op, uint64_t address)
 {
-    return __atomic_fetch_add(&counters[rb_raw_counter_of(op, address)].next, 1, __ATOMIC_ACQ_REL);
+    return rb_fetch_add_acq_rel(&counters[rb_raw_counter_of(op, address)].next, 1);
 }
 
 // An address in 48 bits. User space has 47; the runtime's made-up ones (descriptors) lie right above 2^54.
@@ -340,7 +339,7 @@ void rb_record_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc
 
     if (!t->record || !is_known(t->address, t->size) || rb_is_benign(t->address) || !(r = begin(me, SPARE)))
         return;
-    const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+    const uint32_t generation = rb_load_acquire(&rb_process.generation);
     if (RB_UNLIKELY(generation != r->generation)) {
         r->generation = generation;
         for (unsigned i = 0; i < RECENT; i++) // a library may have gone, and another be in its place

@@ -38,7 +38,7 @@ RB_HIDDEN void rb_record_free(struct rb_self *t);
 
 RB_INLINE bool rb_records(void)
 {
-    return RB_UNLIKELY(__atomic_load_n(&rb_recording, __ATOMIC_RELAXED));
+    return RB_UNLIKELY(rb_load_relaxed(&rb_recording));
 }
 
 // FORK and JOIN: `target` is a thread's id; MARK: the thread ends.

@@ -109,10 +109,9 @@ static int claim(struct rb_raw_header *h, bool fresh)
     }
     if (!is_raw(h))
         return -EINVAL;
-    if (__atomic_compare_exchange_n(&h->pid, &nobody, (uint32_t)getpid(), false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED))
+    if (rb_cas_strong_acq_rel(&h->pid, &nobody, (uint32_t)getpid()))
         return 0;
-    __atomic_fetch_add(&h->others, 1, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&h->others, 1);
     return h->flags & RB_RAW_ATTENDED ? -EALREADY : -EBUSY;
 }
 
@@ -162,7 +161,7 @@ struct rb_raw_chunk *rb_record_chunk(enum rb_raw_kind kind, uint32_t bytes, int 
     if (r >= 0)
         r = same_file((int)fd);
     if (r >= 0) {
-        const uint64_t at = __atomic_fetch_add(&file_end, bytes, __ATOMIC_RELAXED);
+        const uint64_t at = rb_fetch_add_relaxed(&file_end, bytes);
         r = allocate((int)fd, at, bytes);
         if (r >= 0)
             r = map((int)fd, at, bytes);

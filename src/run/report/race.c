@@ -21,7 +21,7 @@
 #include "run/report/reporter.h"
 #include "run/sync/thread.h"
 
-#define KNOWN_PAIRS 8192u // power of two; beyond three quarters of it nothing new is reported
+#define KNOWN_PAIRS 8192u             // power of two; beyond three quarters of it nothing new is reported
 #define TEXT_BYTES  ((size_t)3 << 17) // of a record
 #define PLAIN_BYTES ((size_t)1 << 17) // of the same as text
 #define FRAMES      64u
@@ -135,7 +135,7 @@ void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t wher
     if (rb_is_benign(before->address))
         return;
     const uint64_t places = pair_hash(top_frame(where), top_frame(before->where));
-    if (__atomic_load_n(&pairs[(uint32_t)places & (KNOWN_PAIRS - 1)], __ATOMIC_RELAXED) == places)
+    if (rb_load_relaxed(&pairs[(uint32_t)places & (KNOWN_PAIRS - 1)]) == places)
         return;
     // `x++` against `x++` is three pairs of places: one of the same two threads and address is enough.
     const uint64_t threads = pair_hash(rb_where_thread(where) + 1, rb_where_thread(before->where) + 1);

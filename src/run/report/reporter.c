@@ -65,7 +65,7 @@ static struct {
 
 uint32_t rb_reporter_left;
 
-// ---- in the other processes ------------------------------------------------------------------------------
+// ---- in the other processes ----------------------------------------------------------------------------
 // The middle process and the tool until it execs share the program's memory and a thread's errno: system
 // calls alone, and none that can fail once the program's thread goes on.
 
@@ -174,8 +174,8 @@ static void await_tool(struct launch *l)
     static const struct timespec ms = {0, 1000000}, pause = {0, PAUSE_MS * 1000000};
     int status;
 
-    for (unsigned i = 0; l->is_child || !__atomic_load_n(&l->ring->owner, __ATOMIC_ACQUIRE); i++) {
-        const bool at_work = __atomic_load_n(&l->ring->owner, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; l->is_child || !rb_load_acquire(&l->ring->owner); i++) {
+        const bool at_work = rb_load_acquire(&l->ring->owner);
         if (syscall(SYS_wait4, l->tool, &status, at_work ? 0 : WNOHANG, NULL) != 0)
             break;
         if (i == PATIENCE_MS / PAUSE_MS)
@@ -197,12 +197,12 @@ static int in_middle(void *given)
     syscall(SYS_rt_sigaction, SIGCHLD, &standard, NULL, 8);
     const bool made = make_tool(l);
     close_from(0);
-    __atomic_store_n(&l->state, made ? LAUNCH_DONE : LAUNCH_REFUSED, __ATOMIC_RELEASE);
+    rb_store_release(&l->state, made ? LAUNCH_DONE : LAUNCH_REFUSED);
     syscall(SYS_futex, &l->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     if (made)
         await_tool(l);
     if (l->is_child)
-        __atomic_store_n(&rb_reporter_left, 1, __ATOMIC_RELEASE);
+        rb_store_release(&rb_reporter_left, 1);
     syscall(SYS_exit, 0);
     return 0;
 }
@@ -225,17 +225,17 @@ static int in_first(void *given)
     return 0;
 }
 
-// ---- start and end ---------------------------------------------------------------------------------------
+// ---- start and end -------------------------------------------------------------------------------------
 
 static bool middle_has_ended(void)
 {
-    return !reporter.launch || !__atomic_load_n(&reporter.launch->living, __ATOMIC_ACQUIRE);
+    return !reporter.launch || !rb_load_acquire(&reporter.launch->living);
 }
 
 // Returns true if the tool has ended. Where it never was at work, the middle process has waited for it.
 static bool is_over(void)
 {
-    const uint32_t owner = reporter.ring ? __atomic_load_n(&reporter.ring->owner, __ATOMIC_ACQUIRE) : 0;
+    const uint32_t owner = reporter.ring ? rb_load_acquire(&reporter.ring->owner) : 0;
 
     return owner ? owner & FUTEX_OWNER_DIED : middle_has_ended();
 }
@@ -328,13 +328,13 @@ static bool clear_launch(unsigned patience_ms)
     if (reporter.launch)
         syscall(SYS_munmap, reporter.launch, sizeof(struct launch));
     reporter.launch = NULL;
-    __atomic_store_n(&rb_reporter_left, 0, __ATOMIC_RELAXED);
+    rb_store_relaxed(&rb_reporter_left, 0);
     return true;
 }
 
 void rb_reporter_reap(void)
 {
-    if (!rb_host.sandboxed && __atomic_load_n(&rb_reporter_left, __ATOMIC_ACQUIRE))
+    if (!rb_host.sandboxed && rb_load_acquire(&rb_reporter_left))
         clear_launch(0);
 }
 
@@ -353,11 +353,11 @@ static bool await_launch(struct launch *l)
     static const struct timespec pause = {0, PAUSE_MS * 1000000};
 
     for (unsigned waited = 0; waited < PATIENCE_MS; waited += PAUSE_MS) {
-        if (__atomic_load_n(&l->state, __ATOMIC_ACQUIRE) != LAUNCH_BEGUN || middle_has_ended())
+        if (rb_load_acquire(&l->state) != LAUNCH_BEGUN || middle_has_ended())
             break;
         syscall(SYS_futex, &l->state, FUTEX_WAIT_PRIVATE, LAUNCH_BEGUN, &pause, NULL, 0);
     }
-    return __atomic_load_n(&l->state, __ATOMIC_ACQUIRE) == LAUNCH_DONE;
+    return rb_load_acquire(&l->state) == LAUNCH_DONE;
 }
 
 static bool launch_middle(struct launch *l)
@@ -404,11 +404,11 @@ static bool start(void)
 
 static void wake(void)
 {
-    if (!rb_host.sandboxed && __atomic_load_n(&reporter.ring->sleeping, __ATOMIC_SEQ_CST))
+    if (!rb_host.sandboxed && rb_load_seq_cst(&reporter.ring->sleeping))
         syscall(SYS_futex, &reporter.ring->news, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-// ---- waiting ---------------------------------------------------------------------------------------------
+// ---- waiting -------------------------------------------------------------------------------------------
 
 // Prints the oldest record as it is.
 static void print_plain(void)
@@ -429,7 +429,7 @@ static void print_plain(void)
 static void replace(bool failed)
 {
     if (failed) {
-        const bool was_of_use = __atomic_load_n(&reporter.ring->turns, __ATOMIC_RELAXED) > 1;
+        const bool was_of_use = rb_load_relaxed(&reporter.ring->turns) > 1;
         reporter.failures = was_of_use ? 1 : reporter.failures + 1;
         print_plain();
     }
@@ -446,17 +446,17 @@ static bool await_turn(uint32_t seen, unsigned *waited)
 
     if (rb_host.sandboxed) {
         const uint64_t since = rb_arch_ticks();
-        while (__atomic_load_n(&r->turns, __ATOMIC_ACQUIRE) == seen && !is_over()) {
+        while (rb_load_acquire(&r->turns) == seen && !is_over()) {
             if (rb_arch_ticks() - since > PATIENCE_SPIN)
                 return false;
             __builtin_ia32_pause();
         }
         return !is_over();
     }
-    __atomic_store_n(&r->waiting, 1, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&r->waiting, 1);
     if (!is_over())
         syscall(SYS_futex, &r->turns, FUTEX_WAIT, seen, &pause, NULL, 0);
-    *waited = __atomic_load_n(&r->turns, __ATOMIC_ACQUIRE) == seen ? *waited + PAUSE_MS : 0;
+    *waited = rb_load_acquire(&r->turns) == seen ? *waited + PAUSE_MS : 0;
     if (is_over())
         return false;
     if (*waited < PATIENCE_MS)
@@ -475,14 +475,14 @@ static void await_position(uint64_t position)
     unsigned waited = 0;
 
     while (reporter.ring) {
-        const uint32_t seen = __atomic_load_n(&reporter.ring->turns, __ATOMIC_SEQ_CST);
-        if ((int64_t)(position - __atomic_load_n(&reporter.ring->tail, __ATOMIC_ACQUIRE)) <= 0)
+        const uint32_t seen = rb_load_seq_cst(&reporter.ring->turns);
+        if ((int64_t)(position - rb_load_acquire(&reporter.ring->tail)) <= 0)
             return;
         if (await_turn(seen, &waited))
             continue;
         if (!rb_ring_pending(reporter.ring))
             return;
-        replace(__atomic_load_n(&reporter.ring->state, __ATOMIC_ACQUIRE) == RB_RING_OPEN);
+        replace(rb_load_acquire(&reporter.ring->state) == RB_RING_OPEN);
         position = reporter.ring->head; // of the new ring
         waited = 0;
     }
@@ -494,8 +494,7 @@ void rb_reporter_wait(void)
         await_position(reporter.ring->head);
 }
 
-// ---- what race.c asks for
-// ----------------------------------------------------------------------------------
+// ---- what race.c asks for ------------------------------------------------------------------------------
 
 static bool has_other_rights(void)
 {
@@ -505,8 +504,7 @@ static bool has_other_rights(void)
 
 static bool is_ready(void)
 {
-    if (!reporter.ring || is_over() ||
-        __atomic_load_n(&reporter.ring->state, __ATOMIC_ACQUIRE) != RB_RING_OPEN)
+    if (!reporter.ring || is_over() || rb_load_acquire(&reporter.ring->state) != RB_RING_OPEN)
         return false;
     if (!has_other_rights())
         return true;
@@ -519,9 +517,8 @@ static void look_after(void)
 {
     uint32_t state = RB_RING_ENDED;
 
-    if (__atomic_load_n(&reporter.ring->state, __ATOMIC_SEQ_CST) == RB_RING_ENDED &&
-        __atomic_compare_exchange_n(&reporter.ring->state, &state, RB_RING_GONE, false, __ATOMIC_SEQ_CST,
-                                    __ATOMIC_SEQ_CST))
+    if (rb_load_seq_cst(&reporter.ring->state) == RB_RING_ENDED &&
+        rb_cas_strong_seq_cst(&reporter.ring->state, &state, RB_RING_GONE))
         replace(false);
     else if (is_over())
         replace(true);
@@ -532,7 +529,7 @@ static bool shows_no_more(void)
 {
     const struct rb_ring_counts *c = &reporter.ring->counts;
 
-    return rb_options.max_reports && __atomic_load_n(&c->shown, __ATOMIC_RELAXED) >= rb_options.max_reports;
+    return rb_options.max_reports && rb_load_relaxed(&c->shown) >= rb_options.max_reports;
 }
 
 bool rb_reporter_give(const char *record, size_t record_bytes, const char *plain, size_t plain_bytes)
@@ -543,7 +540,7 @@ bool rb_reporter_give(const char *record, size_t record_bytes, const char *plain
         return false;
     while (!rb_ring_put(reporter.ring, record, (uint32_t)record_bytes, plain, (uint32_t)plain_bytes)) {
         if (shows_no_more()) {
-            __atomic_fetch_add(&reporter.ring->counts.hidden, 1, __ATOMIC_RELAXED);
+            rb_fetch_add_relaxed(&reporter.ring->counts.hidden, 1);
             return true;
         }
         if (rb_host.sandboxed)
@@ -573,11 +570,11 @@ void rb_reporter_end(void)
     if (!reporter.ring || is_over())
         return;
     r = reporter.ring;
-    __atomic_store_n(&r->ending, 1, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&r->ending, 1);
     wake();
     for (;;) {
-        const uint32_t seen = __atomic_load_n(&r->turns, __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != RB_RING_OPEN || !await_turn(seen, &waited))
+        const uint32_t seen = rb_load_seq_cst(&r->turns);
+        if (rb_load_acquire(&r->state) != RB_RING_OPEN || !await_turn(seen, &waited))
             break;
     }
     for (waited = 0; !rb_host.sandboxed && !is_over() && waited < SOON_MS; waited++)
@@ -589,7 +586,7 @@ void rb_reporter_end(void)
 void rb_reporter_stay(void)
 {
     if (is_ready() || start())
-        __atomic_store_n(&reporter.ring->stays, 1, __ATOMIC_SEQ_CST);
+        rb_store_seq_cst(&reporter.ring->stays, 1);
     if (reporter.ring)
         look_after();
 }
@@ -614,7 +611,7 @@ struct rb_reporter_totals rb_reporter_totals(void)
 
     if (reporter.ring) {
         const struct rb_ring_counts *c = &reporter.ring->counts;
-        t.hidden = __atomic_load_n(&c->hidden, __ATOMIC_RELAXED);
+        t.hidden = rb_load_relaxed(&c->hidden);
         t.reported += c->shown + c->places + c->plain + t.hidden;
         t.suppressed = c->suppressed;
     }

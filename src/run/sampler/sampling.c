@@ -186,8 +186,7 @@ static void populate_tables_once(void)
 {
     static bool populated;
 
-    if (rb_sampling_process.policy != &policy_none &&
-        !__atomic_exchange_n(&populated, true, __ATOMIC_RELAXED))
+    if (rb_sampling_process.policy != &policy_none && !rb_exchange_relaxed(&populated, true))
         rb_footprint_warm();
 }
 
@@ -257,8 +256,7 @@ int rb_sampling_init(const struct rb_sampler_spec *spec, uint64_t seed)
 // A child draws numbers of its own; with a seed the user gave, always the same.
 void rb_sampling_reset_after_fork(void)
 {
-    rb_sampling_process.seed =
-        rb_mix64(rb_sampling_process.seed + (rb_options.seed ? 1 : rb_process.pid));
+    rb_sampling_process.seed = rb_mix64(rb_sampling_process.seed + (rb_options.seed ? 1 : rb_process.pid));
     rb_arena_destroy(&rb_sampling_process.arena);
     start_policy(); // what it needs from the system it has had since the parent's start
 }
@@ -269,14 +267,13 @@ void rb_sampling_start(struct rb_self *me)
 
     rb_rng_seed(&me->rng, rb_sampling_process.seed + me->id * 0x9e3779b97f4a7c15u);
     if (here) {
-        const uint32_t alive = __atomic_add_fetch(&rb_sampling_process.alive, 1, __ATOMIC_RELAXED);
-        uint32_t most = __atomic_load_n(&rb_sampling_process.most_alive, __ATOMIC_RELAXED);
-        while (alive > most && !__atomic_compare_exchange_n(&rb_sampling_process.most_alive, &most, alive,
-                                                            true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        const uint32_t alive = rb_add_fetch_relaxed(&rb_sampling_process.alive, 1);
+        uint32_t most = rb_load_relaxed(&rb_sampling_process.most_alive);
+        while (alive > most && !rb_cas_weak_relaxed(&rb_sampling_process.most_alive, &most, alive))
             ;
         me->sampling.counted = &rb_sampling_process.alive;
     } else {
-        __atomic_fetch_add(&rb_sampling_process.fibers, 1, __ATOMIC_RELAXED);
+        rb_fetch_add_relaxed(&rb_sampling_process.fibers, 1);
         me->sampling.counted = &rb_sampling_process.fibers;
     }
     const int64_t skip = rb_skip;
@@ -294,7 +291,7 @@ void rb_sampling_free(struct rb_self *me)
     if (policy->end)
         policy->end(me);
     if (me->sampling.counted)
-        __atomic_fetch_sub(me->sampling.counted, 1, __ATOMIC_RELAXED);
+        rb_fetch_sub_relaxed(me->sampling.counted, 1);
     me->sampling = (struct rb_sampling){0};
 }
 

@@ -68,9 +68,7 @@ extern RB_HIDDEN struct rb_sampling_process rb_sampling_process;
 // Returns false if no two accesses can race: there is one thread, and no fiber.
 RB_INLINE bool rb_sampling_has_others(void)
 {
-    return __atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) +
-               __atomic_load_n(&rb_sampling_process.fibers, __ATOMIC_RELAXED) >
-           1;
+    return rb_load_relaxed(&rb_sampling_process.alive) + rb_load_relaxed(&rb_sampling_process.fibers) > 1;
 }
 
 // What the adaptive policy can say of a run.

@@ -120,9 +120,8 @@ static struct rb_function *place_of(struct rb_self *me, uintptr_t pc)
 
     for (uint32_t i = 0; i < PROBES; i++) {
         struct rb_function *f = &shared[(first + i) & (ALL_SHARED - 1)];
-        uintptr_t seen = __atomic_load_n(&f->pc, __ATOMIC_RELAXED);
-        if (!seen && f != shared &&
-            __atomic_compare_exchange_n(&f->pc, &seen, pc, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        uintptr_t seen = rb_load_relaxed(&f->pc);
+        if (!seen && f != shared && rb_cas_strong_relaxed(&f->pc, &seen, pc))
             return f;
         if (seen == pc)
             return f;
@@ -134,14 +133,13 @@ static struct rb_function *place_of(struct rb_self *me, uintptr_t pc)
 static bool call_counted_by_all(struct rb_self *me, struct rb_function *f)
 {
     struct rb_function next;
-    uint32_t seen = __atomic_load_n(&f->word, __ATOMIC_RELAXED);
+    uint32_t seen = rb_load_relaxed(&f->word);
     bool taken;
 
     do {
         next.word = seen;
         taken = rb_call(policy(), &next.calls, &me->rng);
-    } while (
-        !__atomic_compare_exchange_n(&f->word, &seen, next.word, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!rb_cas_weak_relaxed(&f->word, &seen, next.word));
     return taken;
 }
 

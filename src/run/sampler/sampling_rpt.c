@@ -44,8 +44,8 @@ static uint64_t window_end;
 
 static double m_now(void)
 {
-    const uint64_t threads = __atomic_load_n(&rb_sampling_process.most_alive, __ATOMIC_RELAXED);
-    const uint64_t held = __atomic_load_n(&most_held, __ATOMIC_RELAXED);
+    const uint64_t threads = rb_load_relaxed(&rb_sampling_process.most_alive);
+    const uint64_t held = rb_load_relaxed(&most_held);
 
     return rb_rpt_m(threads ? threads : 1, threads * held);
 }
@@ -91,9 +91,9 @@ static uint64_t draw_window(uint64_t from)
 
 static void open_window(struct rb_self *me)
 {
-    __atomic_store_n(&state, state + 1, __ATOMIC_RELEASE);
+    rb_store_release(&state, state + 1);
     rb_history_forget_all();
-    __atomic_store_n(&state, state + 1, __ATOMIC_RELEASE);
+    rb_store_release(&state, state + 1);
     me->count.windows++;
 }
 
@@ -113,8 +113,7 @@ static void turn(struct rb_self *me, uint64_t now)
 {
     const double m = m_now(), eps = rb_sampling_process.spec.p;
     const uint64_t beginning = rb_rpt_beginning(m, eps);
-    const uint64_t slack =
-        (uint64_t)BATCH * __atomic_load_n(&rb_sampling_process.most_alive, __ATOMIC_RELAXED);
+    const uint64_t slack = (uint64_t)BATCH * rb_load_relaxed(&rb_sampling_process.most_alive);
     const uint64_t length = rb_rpt_window(m, eps) + slack;
     const bool open = state % 3 == 2;
 
@@ -132,11 +131,11 @@ static void turn(struct rb_self *me, uint64_t now)
     if (!open) {
         open_window(me);
     } else if (now >= window_end) {
-        __atomic_store_n(&state, state + 1, __ATOMIC_RELEASE);
-        __atomic_store_n(&turn_at, next_window, __ATOMIC_RELAXED);
+        rb_store_release(&state, state + 1);
+        rb_store_relaxed(&turn_at, next_window);
         return;
     }
-    __atomic_store_n(&turn_at, window_end, __ATOMIC_RELAXED);
+    rb_store_relaxed(&turn_at, window_end);
 }
 
 // Adds the thread's events to the process's. Whoever does not get the lock leaves the turn to its holder, or
@@ -144,11 +143,11 @@ static void turn(struct rb_self *me, uint64_t now)
 static uint64_t add_events(struct rb_self *me)
 {
     const uint64_t pending = me->sampling.pending;
-    uint64_t now = __atomic_add_fetch(&events, pending, __ATOMIC_RELAXED);
+    uint64_t now = rb_add_fetch_relaxed(&events, pending);
 
     me->sampling.pending = 0;
-    if (now >= __atomic_load_n(&turn_at, __ATOMIC_RELAXED) && rb_spin_try(&lock)) {
-        now = __atomic_load_n(&events, __ATOMIC_RELAXED);
+    if (now >= rb_load_relaxed(&turn_at) && rb_spin_try(&lock)) {
+        now = rb_load_relaxed(&events);
         if (now >= turn_at)
             turn(me, now);
         rb_spin_unlock(&lock);
@@ -160,8 +159,8 @@ static uint64_t add_events(struct rb_self *me)
 // thread's share of the way.
 static uint64_t gap_now(const struct rb_sampling *s, uint64_t now)
 {
-    const uint64_t at = __atomic_load_n(&turn_at, __ATOMIC_RELAXED);
-    const uint64_t threads = __atomic_load_n(&rb_sampling_process.most_alive, __ATOMIC_RELAXED);
+    const uint64_t at = rb_load_relaxed(&turn_at);
+    const uint64_t threads = rb_load_relaxed(&rb_sampling_process.most_alive);
     const uint64_t batch = at > now ? (at - now) / (8 * (threads ? threads : 1)) : 0;
 
     if (s->state % 3)
@@ -175,8 +174,8 @@ static uint64_t begin(struct rb_self *me)
 {
     struct rb_sampling *s = &me->sampling;
 
-    s->state = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
-    return gap_now(s, __atomic_load_n(&events, __ATOMIC_RELAXED));
+    s->state = rb_load_acquire(&state);
+    return gap_now(s, rb_load_relaxed(&events));
 }
 
 static void end(struct rb_self *me)
@@ -188,7 +187,7 @@ static void end(struct rb_self *me)
 static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
     struct rb_sampling *s = &me->sampling;
-    const uint32_t before = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+    const uint32_t before = rb_load_acquire(&state);
 
     (void)pc;
     s->pending += (uint32_t)passed;
@@ -198,7 +197,7 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
         return RB_TAKE;
     }
     const uint64_t now = add_events(me);
-    s->state = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+    s->state = rb_load_acquire(&state);
     *gap = gap_now(s, now);
     return s->state % 3 == 2 ? RB_TAKE : RB_PASS;
 }
@@ -209,7 +208,7 @@ static RB_NOINLINE void look_again(struct rb_self *me)
 
     s->pending += (uint32_t)rb_sampling_passed(me);
     const uint64_t now = add_events(me);
-    s->state = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+    s->state = rb_load_acquire(&state);
     rb_sampling_grant(me, gap_now(s, now));
 }
 
@@ -218,16 +217,16 @@ static bool operation(struct rb_self *me, int locks)
     struct rb_sampling *s = &me->sampling;
 
     s->held += s->held + locks >= 0 && s->held + locks <= MOST_HELD ? locks : 0;
-    if (RB_UNLIKELY((uint32_t)s->held > __atomic_load_n(&most_held, __ATOMIC_RELAXED)))
-        __atomic_store_n(&most_held, (uint32_t)s->held, __ATOMIC_RELAXED);
-    if (++s->pending >= BATCH || __atomic_load_n(&state, __ATOMIC_ACQUIRE) != s->state)
+    if (RB_UNLIKELY((uint32_t)s->held > rb_load_relaxed(&most_held)))
+        rb_store_relaxed(&most_held, (uint32_t)s->held);
+    if (++s->pending >= BATCH || rb_load_acquire(&state) != s->state)
         look_again(me);
     return s->state % 3 != 0 || RB_UNLIKELY(rb_recording); // a trace has all of it
 }
 
 bool rb_sampling_quiet(void)
 {
-    return __atomic_load_n(&state, __ATOMIC_ACQUIRE) % 3 == 0;
+    return rb_load_acquire(&state) % 3 == 0;
 }
 
 const struct rb_policy rb_policy_rpt = {.ops = &rb_sample_rpt,

@@ -70,11 +70,11 @@ static RB_NOINLINE bool learn(uint64_t *line, uintptr_t pc, uint64_t key)
     uint32_t way = 0;
 
     for (uint64_t entry; way < WAYS; way++)
-        if (!(entry = __atomic_load_n(&line[way], __ATOMIC_RELAXED)) || entry >> 49 != key >> 48)
+        if (!(entry = rb_load_relaxed(&line[way])) || entry >> 49 != key >> 48)
             break;
     if (way == WAYS)
         way = (uint32_t)(rb_mix64(pc) >> 32) % WAYS;
-    __atomic_store_n(&line[way], key << 1 | chosen, __ATOMIC_RELAXED);
+    rb_store_relaxed(&line[way], key << 1 | chosen);
     return chosen;
 }
 
@@ -84,7 +84,7 @@ bool rb_static_chosen(uintptr_t pc)
     uint64_t *line = known[(pc * 0x9e3779b97f4a7c15u >> 40) & (LINES - 1)];
 
     for (uint32_t i = 0; i < WAYS; i++) {
-        const uint64_t entry = __atomic_load_n(&line[i], __ATOMIC_RELAXED);
+        const uint64_t entry = rb_load_relaxed(&line[i]);
         if (entry >> 1 == key)
             return entry & 1;
     }

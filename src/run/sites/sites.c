@@ -125,7 +125,7 @@ static bool try_flips(void)
 {
     if (!rb_spin_try(&flips))
         return false;
-    __atomic_fetch_add(&rb_flips_epoch, 1, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&rb_flips_epoch, 1);
     return true;
 }
 
@@ -137,7 +137,7 @@ static void take_flips(void)
 
 static void let_flips(void)
 {
-    __atomic_fetch_add(&rb_flips_epoch, 1, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&rb_flips_epoch, 1);
     rb_spin_unlock(&flips);
 }
 
@@ -159,10 +159,10 @@ static struct rb_site *find(uintptr_t pc, bool gate, uint32_t *at)
     uint32_t i = home_of(pc, gate);
 
     for (uint32_t steps = 0; steps < places; steps++, i = (i + 1) & (places - 1)) {
-        const uint32_t r = __atomic_load_n(&place[i], __ATOMIC_ACQUIRE);
+        const uint32_t r = rb_load_acquire(&place[i]);
         if (!r)
             break;
-        if (__atomic_load_n(&record[r].pc, __ATOMIC_RELAXED) == pc)
+        if (rb_load_relaxed(&record[r].pc) == pc)
             return &record[r];
     }
     *at = i;
@@ -175,17 +175,17 @@ static void compact(void)
     uint32_t kept = 0, at;
 
     for (uint32_t i = 0; i < places; i++)
-        __atomic_store_n(&place[i], 0, __ATOMIC_RELAXED);
+        rb_store_relaxed(&place[i], 0);
     for (uint32_t r = 1; r <= used; r++) {
         const struct rb_site s = record[r];
         if (s.state == RB_SITE_DEAD)
             continue;
         // A reader that is on its way to this record compares pc: it finds what it looks for or goes to the
         // lock.
-        __atomic_store_n(&record[++kept].pc, 0, __ATOMIC_RELEASE);
+        rb_store_release(&record[++kept].pc, 0);
         record[kept] = s;
         find(s.pc, rb_site_is_gate(&s), &at);
-        __atomic_store_n(&place[at], kept, __ATOMIC_RELEASE);
+        rb_store_release(&place[at], kept);
     }
     used = kept;
     dead = 0;
@@ -200,7 +200,7 @@ static void fill(struct rb_site *s, uintptr_t pc, bool gate)
     const uint8_t state = fresh.state;
     fresh.state = RB_SITE_DEAD;
     *s = fresh;
-    __atomic_store_n(&s->state, state, __ATOMIC_RELEASE);
+    rb_store_release(&s->state, state);
 }
 
 static RB_NOINLINE struct rb_site *add(uintptr_t pc, bool gate)
@@ -223,8 +223,8 @@ static RB_NOINLINE struct rb_site *add(uintptr_t pc, bool gate)
         s = &record[used + 1];
         s->state = RB_SITE_DEAD;
         fill(s, pc, gate);
-        __atomic_store_n(&used, used + 1, __ATOMIC_RELEASE);
-        __atomic_store_n(&place[at], used, __ATOMIC_RELEASE);
+        rb_store_release(&used, used + 1);
+        rb_store_release(&place[at], used);
     }
     rb_spin_unlock(&lock);
     return s;
@@ -288,7 +288,7 @@ uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook)
 
 uint32_t rb_sites_count(void)
 {
-    return __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+    return rb_load_acquire(&used);
 }
 
 struct rb_site *rb_site_number(uint32_t i)
@@ -322,16 +322,16 @@ static struct text span_of(const struct text *text, uintptr_t pc)
 // `flips`; so `state` may be the older of the two.
 static void write_gate(struct rb_site *s, enum rb_site_state to)
 {
-    __atomic_store_n(&s->state, to, __ATOMIC_RELAXED);
-    __atomic_store_n((unsigned char *)s->pc, to == RB_SITE_ASLEEP ? s->asleep : s->awake, __ATOMIC_RELAXED);
+    rb_store_relaxed(&s->state, to);
+    rb_store_relaxed((unsigned char *)s->pc, to == RB_SITE_ASLEEP ? s->asleep : s->awake);
     s->switched++;
-    __atomic_fetch_add(&flipped, 1, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&flipped, 1);
 }
 
 // Within `flips`: its library may go else.
 static bool is_closed(const struct rb_site *gate)
 {
-    return __atomic_load_n((const unsigned char *)gate->pc, __ATOMIC_RELAXED) == gate->asleep;
+    return rb_load_relaxed((const unsigned char *)gate->pc) == gate->asleep;
 }
 
 static void write_site(struct rb_site *s, enum rb_site_state to)
@@ -345,9 +345,9 @@ static void write_site(struct rb_site *s, enum rb_site_state to)
         return;
     }
     *(volatile unsigned char *)byte = to == RB_SITE_ASLEEP ? s->asleep : s->awake;
-    __atomic_store_n(&s->state, to, __ATOMIC_RELAXED);
+    rb_store_relaxed(&s->state, to);
     s->switched++;
-    __atomic_fetch_add(&flipped, 1, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&flipped, 1);
 }
 
 static bool is_due(const struct rb_site *s, enum rb_site_state to)
@@ -439,7 +439,7 @@ uint32_t rb_sites_flip_all(bool (*wanted)(struct rb_site *s), enum rb_site_state
 // have done.
 static void leave_alone(const struct rb_site *s)
 {
-    const uint64_t epoch = __atomic_load_n(&rb_flips_epoch, __ATOMIC_RELAXED);
+    const uint64_t epoch = rb_load_relaxed(&rb_flips_epoch);
 
     if (epoch % 2 == 0 || s->state != RB_SITE_DROWSY)
         return;
@@ -496,10 +496,9 @@ bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
         }
         rb_spin_unlock(&lock);
     }
-    const uint32_t calls = __atomic_load_n(&impatience, __ATOMIC_RELAXED) + 1;
-    __atomic_store_n(&impatience, calls, __ATOMIC_RELAXED);
-    if (calls >= __atomic_load_n(&patience, __ATOMIC_RELAXED) ||
-        __atomic_load_n(&queued, __ATOMIC_RELAXED) == QUEUE)
+    const uint32_t calls = rb_load_relaxed(&impatience) + 1;
+    rb_store_relaxed(&impatience, calls);
+    if (calls >= rb_load_relaxed(&patience) || rb_load_relaxed(&queued) == QUEUE)
         work_off(me);
     leave_alone(s);
     return rb_sites_on;
@@ -572,13 +571,13 @@ void rb_sites_freeze(uintptr_t from, uintptr_t to)
 {
     struct text t;
 
-    if (!rb_sites_on || __atomic_load_n(&frozen, __ATOMIC_RELAXED) || !text_between(from, to, &t))
+    if (!rb_sites_on || rb_load_relaxed(&frozen) || !text_between(from, to, &t))
         return;
     take_flips();
     if (!frozen && !holds)
         flip(&(struct batch){NULL, rb_sites_count(), is_code, RB_SITE_AWAKE});
     rb_spin_lock(&lock);
-    __atomic_store_n(&frozen, true, __ATOMIC_RELAXED);
+    rb_store_relaxed(&frozen, true);
     for (uint32_t r = 1; r <= used; r++)
         if (record[r].bytes_back && record[r].state <= RB_SITE_DROWSY)
             record[r].state = RB_SITE_REFUSED;

@@ -18,12 +18,11 @@ struct rb_site {
     uint16_t looks;     // of a gate: how often that thread had looked at accesses by then
     uint8_t others : 4; // times another thread's coming may prolong that
     uint8_t slow : 1;   // of a gate: what is behind it takes long
-    uint8_t
-        hooks : 3; // of a gate: the logarithm of how many calls are behind it, as far as seen; 4: many
-    uint8_t switched; // how often, modulo 256
-    uint16_t taken;   // calls, as far as it goes
-    uint16_t given;   // when the burst began, in units of the sampler's
-    uintptr_t gate;   // by which somebody came here; 0: by none
+    uint8_t hooks : 3;  // of a gate: the logarithm of how many calls are behind it, as far as seen; 4: many
+    uint8_t switched;   // how often, modulo 256
+    uint16_t taken;     // calls, as far as it goes
+    uint16_t given;     // when the burst began, in units of the sampler's
+    uintptr_t gate;     // by which somebody came here; 0: by none
 };
 
 // What the hooks of single accesses announce (tsan_abi.c). Of what the others do a site alone says too
@@ -80,8 +79,7 @@ RB_INLINE uintptr_t *rb_drowsy_place(uintptr_t pc)
 }
 RB_INLINE bool rb_is_drowsy(uintptr_t pc)
 {
-    return RB_UNLIKELY(*rb_drowsy_place(pc) == pc) &&
-           rb_drowsy.epoch == __atomic_load_n(&rb_flips_epoch, __ATOMIC_RELAXED);
+    return RB_UNLIKELY(*rb_drowsy_place(pc) == pc) && rb_drowsy.epoch == rb_load_relaxed(&rb_flips_epoch);
 }
 
 // The nearest site before `pc`, at most `most` bytes away in the same code: what its call returns to, or 0;

@@ -45,19 +45,19 @@ RB_INLINE bool same_frame(const struct rb_walk_frame *known, const struct rb_unw
 // write.
 RB_INLINE void put_frame(struct rb_walk_frame *frame, struct rb_unwind_frame f, uint64_t rule)
 {
-    __atomic_store_n(&frame->at.pc, f.pc, __ATOMIC_RELAXED);
-    __atomic_store_n(&frame->at.sp, f.sp, __ATOMIC_RELAXED);
-    __atomic_store_n(&frame->at.bp, f.bp, __ATOMIC_RELAXED);
-    __atomic_store_n(&frame->rule, rule, __ATOMIC_RELAXED);
+    rb_store_relaxed(&frame->at.pc, f.pc);
+    rb_store_relaxed(&frame->at.sp, f.sp);
+    rb_store_relaxed(&frame->at.bp, f.bp);
+    rb_store_relaxed(&frame->rule, rule);
 }
 
 RB_INLINE struct rb_unwind_frame get_frame(const struct rb_walk_frame *frame)
 {
     struct rb_unwind_frame f;
 
-    f.pc = __atomic_load_n(&frame->at.pc, __ATOMIC_RELAXED);
-    f.sp = __atomic_load_n(&frame->at.sp, __ATOMIC_RELAXED);
-    f.bp = __atomic_load_n(&frame->at.bp, __ATOMIC_RELAXED);
+    f.pc = rb_load_relaxed(&frame->at.pc);
+    f.sp = rb_load_relaxed(&frame->at.sp);
+    f.bp = rb_load_relaxed(&frame->at.bp);
     return f;
 }
 
@@ -101,8 +101,8 @@ static void walk(struct rb_walk *w, struct rb_unwind_frame f, const struct rb_un
 
 RB_INLINE unsigned depend(struct rb_walk *w, unsigned words, uintptr_t at, uintptr_t value)
 {
-    __atomic_store_n(&w->word[words].at, at, __ATOMIC_RELAXED);
-    __atomic_store_n(&w->word[words].value, value, __ATOMIC_RELAXED);
+    rb_store_relaxed(&w->word[words].at, at);
+    rb_store_relaxed(&w->word[words].value, value);
     return words + 1;
 }
 
@@ -299,21 +299,21 @@ RB_INLINE bool enter(struct rb_walk *w, uintptr_t sp)
         w->frames = w->named = 0; // half done
         w->last = 0;
     }
-    __atomic_store_n(&w->busy, sp, __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    rb_store_relaxed(&w->busy, sp);
+    rb_fence_signal();
     return true;
 }
 
 // False if somebody has been at work on w after all: a handler on a stack of which nothing is known.
 RB_INLINE bool leave(struct rb_walk *w, uintptr_t sp)
 {
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    const bool ours = __atomic_load_n(&w->busy, __ATOMIC_RELAXED) == sp;
+    rb_fence_signal();
+    const bool ours = rb_load_relaxed(&w->busy) == sp;
     if (RB_UNLIKELY(!ours)) {
         w->frames = w->named = 0;
         w->last = 0;
     }
-    __atomic_store_n(&w->busy, 0, __ATOMIC_RELAXED);
+    rb_store_relaxed(&w->busy, 0);
     return ours;
 }
 

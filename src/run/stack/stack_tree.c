@@ -37,7 +37,7 @@ static uint64_t dropped;
 
 static uint64_t load(const uint64_t *word)
 {
-    return __atomic_load_n(word, __ATOMIC_RELAXED);
+    return rb_load_relaxed(word);
 }
 
 int rb_stack_init(size_t bytes)
@@ -81,7 +81,7 @@ void rb_stack_reset(void)
 
     if (table.node && madvise(table.node, table.bytes, MADV_DONTNEED) != 0)
         for (uint32_t i = 0; i < 1u << table.chains_log2; i++)
-            __atomic_store_n(&table.head[i], 0, __ATOMIC_RELAXED);
+            rb_store_relaxed(&table.head[i], 0);
     used = 1;
     dropped = 0;
     rb_unwind_forget();
@@ -105,12 +105,12 @@ static rb_stack find(uint32_t id, uint32_t end, rb_stack parent, uint64_t pc)
 static uint32_t take(bool with_parent)
 {
     const uint32_t limit = with_parent ? table.room - table.reserve : table.room;
-    uint32_t id = __atomic_load_n(&used, __ATOMIC_RELAXED);
+    uint32_t id = rb_load_relaxed(&used);
 
     do {
         if (id >= limit)
             return 0;
-    } while (!__atomic_compare_exchange_n(&used, &id, id + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!rb_cas_weak_relaxed(&used, &id, id + 1));
     return id;
 }
 
@@ -121,11 +121,11 @@ static RB_NOINLINE rb_stack insert(uint32_t *chain, uint32_t head, rb_stack pare
     if (!id)
         return 0;
     struct node *n = &table.node[id];
-    __atomic_store_n(&n->pc, pc, __ATOMIC_RELAXED);
+    rb_store_relaxed(&n->pc, pc);
     for (;;) {
         const uint32_t seen = head; // what follows has been looked through
-        __atomic_store_n(&n->link, (uint64_t)parent << 32 | head, __ATOMIC_RELAXED);
-        if (__atomic_compare_exchange_n(chain, &head, id, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+        rb_store_relaxed(&n->link, (uint64_t)parent << 32 | head);
+        if (rb_cas_strong_acq_rel(chain, &head, id))
             return id;
         const rb_stack same = find(head, seen, parent, pc);
         if (same)
@@ -139,7 +139,7 @@ rb_stack rb_stack_child(rb_stack parent, uintptr_t pc)
         return 0;
     const uint64_t hash = (pc ^ (uint64_t)parent << 32 ^ parent) * 0x9e3779b97f4a7c15u;
     uint32_t *chain = &table.head[hash >> (64 - table.chains_log2)];
-    const uint32_t head = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
+    const uint32_t head = rb_load_acquire(chain);
     const rb_stack found = find(head, 0, parent, pc);
     return RB_LIKELY(found) ? found : insert(chain, head, parent, pc);
 }
@@ -148,7 +148,7 @@ unsigned rb_stack_frames(rb_stack s, uintptr_t *pcs, unsigned room)
 {
     unsigned count = 0;
 
-    if (s >= __atomic_load_n(&used, __ATOMIC_ACQUIRE))
+    if (s >= rb_load_acquire(&used))
         return 0;
     while (s && count < room) {
         const struct node *n = &table.node[s];
@@ -163,7 +163,7 @@ unsigned rb_stack_frames(rb_stack s, uintptr_t *pcs, unsigned room)
 
 void rb_stack_drop(void)
 {
-    __atomic_fetch_add(&dropped, 1, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&dropped, 1);
 }
 
 size_t rb_stack_bytes(void)
@@ -173,10 +173,10 @@ size_t rb_stack_bytes(void)
 
 uint64_t rb_stack_dropped(void)
 {
-    return __atomic_load_n(&dropped, __ATOMIC_RELAXED);
+    return rb_load_relaxed(&dropped);
 }
 
 uint32_t rb_stack_count(void)
 {
-    return __atomic_load_n(&used, __ATOMIC_RELAXED) - 1;
+    return rb_load_relaxed(&used) - 1;
 }

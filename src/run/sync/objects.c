@@ -69,19 +69,19 @@ void rb_objects_reset_after_fork(void)
 
 uint64_t rb_objects_count(void)
 {
-    return __atomic_load_n(&objects, __ATOMIC_RELAXED);
+    return rb_load_relaxed(&objects);
 }
 
 static struct rb_object *search(uint32_t chain, uintptr_t address)
 {
-    struct rb_object *o = __atomic_load_n(&chains[chain], __ATOMIC_ACQUIRE);
+    struct rb_object *o = rb_load_acquire(&chains[chain]);
 
     // An object that leaves and comes back elsewhere leads a reader astray, even in a circle: hence the
     // bound.
     for (unsigned steps = 0; o && steps < 100000; steps++) {
-        if (__atomic_load_n(&o->address, __ATOMIC_RELAXED) == address)
+        if (rb_load_relaxed(&o->address) == address)
             return o;
-        o = __atomic_load_n(&o->next, __ATOMIC_ACQUIRE);
+        o = rb_load_acquire(&o->next);
     }
     return NULL;
 }
@@ -100,9 +100,9 @@ bool rb_object_absent(uintptr_t address)
 {
     const uint32_t chain = chain_of(address);
     const struct shard *shard = &shards[chain % SHARDS];
-    const uint32_t gone = __atomic_load_n(&shard->gone, __ATOMIC_ACQUIRE);
+    const uint32_t gone = rb_load_acquire(&shard->gone);
 
-    return !search(chain, address) && __atomic_load_n(&shard->gone, __ATOMIC_ACQUIRE) == gone;
+    return !search(chain, address) && rb_load_acquire(&shard->gone) == gone;
 }
 
 struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address)
@@ -111,14 +111,14 @@ struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address)
     struct shard *shard = &shards[chain % SHARDS];
 
     (void)me;
-    const uint32_t gone = __atomic_load_n(&shard->gone, __ATOMIC_ACQUIRE);
+    const uint32_t gone = rb_load_acquire(&shard->gone);
     struct rb_object *o = search(chain, address);
     if (o) {
         rb_spin_lock(&o->lock);
         if (RB_LIKELY(o->address == address))
             return o;
         rb_spin_unlock(&o->lock);
-    } else if (RB_LIKELY(__atomic_load_n(&shard->gone, __ATOMIC_ACQUIRE) == gone)) {
+    } else if (RB_LIKELY(rb_load_acquire(&shard->gone) == gone)) {
         return NULL;
     }
     rb_spin_lock(&shard->lock);
@@ -149,10 +149,10 @@ static void unlink_object(struct rb_self *me, struct shard *shard, struct rb_obj
     rb_spin_lock(&o->lock);
     rb_object_loses(o);
     rb_record_gone(me, o->address);
-    __atomic_fetch_sub(page_of(o->address), 1, __ATOMIC_RELAXED);
-    __atomic_store_n(link, o->next, __ATOMIC_RELEASE);
-    __atomic_store_n(&shard->gone, shard->gone + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&o->address, 0, __ATOMIC_RELAXED);
+    rb_fetch_sub_relaxed(page_of(o->address), 1);
+    rb_store_release(link, o->next);
+    rb_store_release(&shard->gone, shard->gone + 1);
+    rb_store_relaxed(&o->address, 0);
     rb_process.ops->sync_clear(&me->engine, &o->main);
     rb_process.ops->sync_clear(&me->engine, &o->readers);
     o->owner = o->arrived = o->parties = 0;
@@ -162,7 +162,7 @@ static void unlink_object(struct rb_self *me, struct shard *shard, struct rb_obj
     o->next = free_objects;
     free_objects = o;
     rb_spin_unlock(&free_lock);
-    __atomic_fetch_sub(&objects, 1, __ATOMIC_RELAXED);
+    rb_fetch_sub_relaxed(&objects, 1);
 }
 
 // Memory is out: all objects go, and the history with them. What is done while they go may be released into
@@ -173,9 +173,9 @@ static RB_NOINLINE void forget_all(struct rb_self *me)
     rb_lost_edge(me);
     if (!rb_spin_try(&going))
         return;
-    __atomic_fetch_add(&rb_process.generation, 1, __ATOMIC_ACQ_REL);
+    rb_fetch_add_acq_rel(&rb_process.generation, 1);
     for (uint32_t c = 0; c < CHAINS; c++) {
-        if (!__atomic_load_n(&chains[c], __ATOMIC_RELAXED))
+        if (!rb_load_relaxed(&chains[c]))
             continue;
         struct shard *shard = &shards[c % SHARDS];
         rb_spin_lock(&shard->lock);
@@ -183,7 +183,7 @@ static RB_NOINLINE void forget_all(struct rb_self *me)
             unlink_object(me, shard, &chains[c]);
         rb_spin_unlock(&shard->lock);
     }
-    __atomic_fetch_add(&rb_process.generation, 1, __ATOMIC_ACQ_REL);
+    rb_fetch_add_acq_rel(&rb_process.generation, 1);
     rb_spin_unlock(&going);
 }
 
@@ -216,13 +216,13 @@ struct rb_object *rb_object_get(struct rb_self *me, uintptr_t address)
         return o;
     }
     rb_spin_lock(&fresh->lock);
-    __atomic_store_n(&fresh->address, address, __ATOMIC_RELAXED);
+    rb_store_relaxed(&fresh->address, address);
     fresh->owner = RB_NO_SLOT;
     fresh->next = chains[chain];
-    __atomic_store_n(&chains[chain], fresh, __ATOMIC_RELEASE);
-    __atomic_fetch_add(page_of(address), 1, __ATOMIC_RELAXED);
+    rb_store_release(&chains[chain], fresh);
+    rb_fetch_add_relaxed(page_of(address), 1);
     rb_spin_unlock(&shard->lock);
-    __atomic_fetch_add(&objects, 1, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&objects, 1);
     return fresh;
 }
 
@@ -240,7 +240,7 @@ static void forget_chain(struct rb_self *me, uint32_t chain, uintptr_t from, uin
     struct shard *shard = &shards[chain % SHARDS];
     struct rb_object **link = &chains[chain];
 
-    if (!__atomic_load_n(link, __ATOMIC_RELAXED))
+    if (!rb_load_relaxed(link))
         return;
     rb_spin_lock(&shard->lock);
     while (*link) {
@@ -265,7 +265,7 @@ void rb_objects_forget(struct rb_self *me, uintptr_t from, size_t bytes)
         return;
     }
     for (uintptr_t at = from; at < end && at >= from; at = (at | (page - 1)) + 1) {
-        if (__atomic_load_n(page_of(at), __ATOMIC_RELAXED) == 0)
+        if (rb_load_relaxed(page_of(at)) == 0)
             continue;
         const uintptr_t page_end = (at | (page - 1)) + 1, stop = page_end && page_end < end ? page_end : end;
         for (uintptr_t l = at; l < stop; l = (l | (line - 1)) + 1)
@@ -303,7 +303,7 @@ static void move_object(struct rb_self *me, uintptr_t from, uintptr_t to)
 
 static bool is_bare(uintptr_t address)
 {
-    return !__atomic_load_n(&chains[chain_of(address)], __ATOMIC_RELAXED);
+    return !rb_load_relaxed(&chains[chain_of(address)]);
 }
 
 // An object may be at any byte.

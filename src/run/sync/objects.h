@@ -50,7 +50,7 @@ RB_INLINE void rb_object_unlock(struct rb_object *o)
 
 RB_INLINE uint64_t rb_object_version(const struct rb_object *o)
 {
-    return __atomic_load_n(&o->version, __ATOMIC_ACQUIRE);
+    return rb_load_acquire(&o->version);
 }
 
 RB_INLINE uint32_t rb_object_life(uint64_t version)
@@ -60,12 +60,12 @@ RB_INLINE uint32_t rb_object_life(uint64_t version)
 
 RB_INLINE void rb_object_changes(struct rb_object *o)
 {
-    __atomic_store_n(&o->version, o->version + 1, __ATOMIC_RELEASE);
+    rb_store_release(&o->version, o->version + 1);
 }
 
 RB_INLINE void rb_object_loses(struct rb_object *o)
 {
-    __atomic_store_n(&o->version, (o->version | UINT32_MAX) + 1, __ATOMIC_RELEASE);
+    rb_store_release(&o->version, (o->version | UINT32_MAX) + 1);
 }
 
 // Forgets the objects in [from, from + bytes).

@@ -11,7 +11,7 @@ void rb_lost_edge(struct rb_self *me)
 {
     if (me)
         me->engine.blind = false;
-    __atomic_fetch_add(&rb_process.lost_edges, 1, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&rb_process.lost_edges, 1);
     rb_history_forget_all();
 }
 
@@ -24,7 +24,7 @@ static inline void settle(struct rb_self *me)
 
 static inline void prepare(struct rb_self *me)
 {
-    me->engine.width = __atomic_load_n(&rb_process.width, __ATOMIC_RELAXED);
+    me->engine.width = rb_load_relaxed(&rb_process.width);
 }
 
 // Also for what is followed while all rests, and never asks: creation and end of threads.
@@ -91,13 +91,13 @@ static inline void finish(struct rb_self *me, struct rb_object *o)
 // a lost edge or because synchronisation was passed over for a while. The object's lock is held.
 static inline void hold(struct rb_object *o, uint32_t owner)
 {
-    __atomic_store_n(&o->owner, owner, __ATOMIC_RELAXED); // others ask if it is they (sync_cache.h)
-    o->held_in = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+    rb_store_relaxed(&o->owner, owner); // others ask if it is they (sync_cache.h)
+    o->held_in = rb_load_acquire(&rb_process.generation);
 }
 
 static inline bool is_held(const struct rb_object *o, uint32_t owner)
 {
-    return o->owner == owner && o->held_in == __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+    return o->owner == owner && o->held_in == rb_load_acquire(&rb_process.generation);
 }
 
 static RB_NOINLINE void lock(struct rb_self *me, uintptr_t object)
@@ -112,7 +112,7 @@ static RB_NOINLINE void lock(struct rb_self *me, uintptr_t object)
         rb_sync_acquire(me, &o->readers);
     hold(o, me->hb.slot);
     rb_known_write(me, k, object, o, true, false);
-    k->held = __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+    k->held = rb_load_relaxed(&rb_process.generation);
     rb_record_sync(me, RB_ACQUIRE, object);
     finish(me, o);
 }

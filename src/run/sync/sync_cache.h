@@ -97,15 +97,14 @@ RB_INLINE bool rb_known_lock(struct rb_self *me, uintptr_t object)
     if (RB_UNLIKELY(!rb_process.quick || me->ignore_sync || !rb_known_heard(k, object)))
         return false;
     rb_known_skip_acquire(me);
-    k->held = __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+    k->held = rb_load_relaxed(&rb_process.generation);
     return true;
 }
 
 // Locked by this thread, as it remembers? The object may not have heard of it.
 RB_INLINE bool rb_known_held(const struct rb_known *k, uintptr_t object)
 {
-    return k->address == object && k->held &&
-           k->held == __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+    return k->address == object && k->held && k->held == rb_load_relaxed(&rb_process.generation);
 }
 
 RB_INLINE bool rb_known_unlock(struct rb_self *me, uintptr_t object)
@@ -125,7 +124,7 @@ RB_INLINE bool rb_known_unlock(struct rb_self *me, uintptr_t object)
 
 RB_INLINE void rb_known_reads(struct rb_known *k)
 {
-    const uint32_t generation = __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+    const uint32_t generation = rb_load_relaxed(&rb_process.generation);
 
     k->depth = k->held == generation ? k->depth + 1 : 1;
     k->held = generation;
@@ -139,7 +138,7 @@ RB_INLINE void rb_known_leaves(struct rb_known *k)
 
 RB_INLINE bool rb_known_owner(const struct rb_self *me, const struct rb_object *o)
 {
-    return __atomic_load_n(&o->owner, __ATOMIC_RELAXED) == me->hb.slot;
+    return rb_load_relaxed(&o->owner) == me->hb.slot;
 }
 
 RB_INLINE bool rb_known_read_lock(struct rb_self *me, uintptr_t object)

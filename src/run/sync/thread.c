@@ -117,8 +117,8 @@ static uint32_t take_slot(void)
     if (slot_count == SLOTS)
         return RB_NO_SLOT;
     const size_t more = clock_bytes(slot_count + 1) - clock_bytes(slot_count);
-    __atomic_store_n(&rb_process.arena.limit, rb_process.arena.limit + more, __ATOMIC_RELAXED);
-    __atomic_store_n(&rb_process.width, slot_count + 1, __ATOMIC_RELAXED);
+    rb_store_relaxed(&rb_process.arena.limit, rb_process.arena.limit + more);
+    rb_store_relaxed(&rb_process.width, slot_count + 1);
     return slot_count++;
 }
 
@@ -395,8 +395,8 @@ void rb_thread_end(struct rb_self *me)
     const sigset_t mask = me->deferred_mask;
     let_go(me, me);
     rb_spin_unlock(&lock);
-    __atomic_fetch_add(&ends, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&awaited, __ATOMIC_SEQ_CST))
+    rb_fetch_add_seq_cst(&ends, 1);
+    if (rb_load_seq_cst(&awaited))
         syscall(SYS_futex, &ends, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
     if (!deferred)
         return;
@@ -506,7 +506,7 @@ static void give_up(void)
     static const char line[] =
         "Railbird: no memory for another thread: the program runs unwatched from here\n";
 
-    if (__atomic_exchange_n(&rb_process.on, false, __ATOMIC_SEQ_CST))
+    if (rb_exchange_seq_cst(&rb_process.on, false))
         rb_say(line, sizeof(line) - 1);
 }
 
@@ -515,7 +515,7 @@ void rb_thread_retire(void)
     gone = true;
     rb_self_tls = NULL;
     rb_skip = RB_NEVER;
-    __atomic_store_n(&rb_process.on, false, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&rb_process.on, false);
 }
 
 struct rb_self *rb_self_make(void)
@@ -638,9 +638,9 @@ void rb_threads_await_others(uint64_t ms)
 {
     const uint64_t end = rb_clock_ns(CLOCK_MONOTONIC) + ms * 1000000;
 
-    __atomic_store_n(&awaited, true, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&awaited, true);
     for (;;) {
-        const uint32_t seen = __atomic_load_n(&ends, __ATOMIC_SEQ_CST);
+        const uint32_t seen = rb_load_seq_cst(&ends);
         const uint64_t now = rb_clock_ns(CLOCK_MONOTONIC);
         if (rb_host.sandboxed || now >= end || !has_others())
             return;

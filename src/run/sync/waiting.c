@@ -56,14 +56,14 @@ void rb_waiting_yielded(void)
 
     mine++;
     if (mine <= 4 * YIELDS)
-        __atomic_fetch_add(&yields, 1, __ATOMIC_RELAXED);
+        rb_fetch_add_relaxed(&yields, 1);
     else if (mine % YIELDS == 0)
-        __atomic_fetch_add(&yields, YIELDS, __ATOMIC_RELAXED);
+        rb_fetch_add_relaxed(&yields, YIELDS);
 }
 
 static double switches_lately(struct rb_waiting *w, const struct rusage *used)
 {
-    const uint64_t yielded = __atomic_load_n(&yields, __ATOMIC_RELAXED), waited = (uint64_t)used->ru_nvcsw,
+    const uint64_t yielded = rb_load_relaxed(&yields), waited = (uint64_t)used->ru_nvcsw,
                    preempted = (uint64_t)used->ru_nivcsw;
     // Two for each: it comes back when another's time is up.
     const double unasked = (double)(preempted - w->preempted) - 2 * (double)(yielded - w->yielded);
@@ -118,7 +118,7 @@ double rb_waiting_turn(struct rb_waiting *w, double turn_ns, double own_ns, uint
 {
     const double ns = beyond_usual(w, turn_ns, own_ns, episodes);
 
-    __atomic_store_n(&w->unknown, is_usual_unknown(w, own_ns), __ATOMIC_RELAXED);
+    rb_store_relaxed(&w->unknown, is_usual_unknown(w, own_ns));
     return ns;
 }
 

@@ -68,14 +68,13 @@ static RB_TLS uint64_t delayed_until; // nanoseconds; 0: it is not
 
 static uint32_t number_of(const struct slot *s)
 {
-    return __atomic_load_n(&s->armed, __ATOMIC_ACQUIRE);
+    return rb_load_acquire(&s->armed);
 }
 
 // Ends the use; false: somebody else has.
 static bool take_away(unsigned i, uint32_t armed)
 {
-    return armed &&
-           __atomic_compare_exchange_n(&slots[i].armed, &armed, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return armed && rb_cas_strong_acq_rel(&slots[i].armed, &armed, 0);
 }
 
 // The use as it is: its number, or 0 if there is none or it is being changed.
@@ -84,13 +83,13 @@ static uint32_t copy(const struct slot *s, struct slot *seen)
     const uint32_t armed = number_of(s);
 
     *seen = *(const volatile struct slot *)s;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    rb_fence_acquire();
     return number_of(s) == armed ? armed : 0;
 }
 
 static bool has_gone_on(const struct slot *s)
 {
-    return __atomic_load_n(&s->owner->steps, __ATOMIC_ACQUIRE) != s->steps;
+    return rb_load_acquire(&s->owner->steps) != s->steps;
 }
 
 static bool is_free(unsigned i, uint64_t now)
@@ -98,7 +97,7 @@ static bool is_free(unsigned i, uint64_t now)
     const struct slot *s = &slots[i];
 
     return !number_of(s) || !rb_breakpoint_is_set(i) || now >= s->until || (!delays && has_gone_on(s)) ||
-           s->generation != __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+           s->generation != rb_load_relaxed(&rb_process.generation);
 }
 
 void rb_collide_forget_slow(uintptr_t from, size_t bytes)
@@ -118,7 +117,7 @@ static bool is_due(struct rb_self *me, struct rb_site *site)
 {
     if (delays)
         return rb_arch_ticks() >= me->sampling.delay_next;
-    return site->taken < FIRST || __atomic_load_n(&left, __ATOMIC_RELAXED) != 0;
+    return site->taken < FIRST || rb_load_relaxed(&left) != 0;
 }
 
 static bool is_wanted(struct rb_self *me, struct rb_site *site, const struct rb_touch *t)
@@ -126,24 +125,24 @@ static bool is_wanted(struct rb_self *me, struct rb_site *site, const struct rb_
     const uint32_t share = site->taken / FIRST < LEAST_SHARE ? site->taken / FIRST : LEAST_SHARE;
 
     return rb_site_can_sleep(site) && !t->atomic && !(t->write ? me->ignore_writes : me->ignore_reads) &&
-           __atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) > 1 && is_due(me, site) &&
+           rb_load_relaxed(&rb_sampling_process.alive) > 1 && is_due(me, site) &&
            rb_rng_below(&me->rng, (uint64_t)1 << share) == 0 && !rb_trapped_is_own(me, t->address);
 }
 
 static void write_slot(struct rb_self *me, struct slot *s, const struct rb_touch *t, uintptr_t pc,
                        uint64_t now)
 {
-    __atomic_store_n(&s->armed, 0, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    rb_store_relaxed(&s->armed, 0);
+    rb_fence_seq_cst();
     s->owner = me;
-    s->steps = __atomic_load_n(&me->steps, __ATOMIC_RELAXED);
-    s->generation = __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE);
+    s->steps = rb_load_relaxed(&me->steps);
+    s->generation = rb_load_acquire(&rb_process.generation);
     s->touch = *t;
     s->where = rb_where(rb_stack_here(&me->walk, pc, rb_process.stack_depth), me->id, t->size);
     s->until = now + limit;
     s->own_hits = s->other_hits = 0;
     uses += uses == UINT32_MAX ? 2 : 1;
-    __atomic_store_n(&s->armed, uses, __ATOMIC_RELEASE);
+    rb_store_release(&s->armed, uses);
 }
 
 static bool is_covered(const struct rb_touch *t, uint64_t now)
@@ -177,7 +176,7 @@ static unsigned arm(struct rb_self *me, struct rb_site *site, const struct rb_to
         else
             rb_watchpoints_stop("the program has closed their descriptors");
         if (left)
-            __atomic_store_n(&left, left - 1, __ATOMIC_RELAXED);
+            rb_store_relaxed(&left, left - 1);
     }
     rb_spin_unlock(&lock);
     errno = saved;
@@ -198,7 +197,7 @@ static void wait_for(const uint32_t *armed, uint32_t number, uint64_t until)
 {
     const struct timespec end = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
 
-    while (__atomic_load_n(armed, __ATOMIC_ACQUIRE) == number && rb_clock_ns(CLOCK_MONOTONIC) < until)
+    while (rb_load_acquire(armed) == number && rb_clock_ns(CLOCK_MONOTONIC) < until)
         syscall(SYS_futex, armed, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, number, &end, NULL,
                 FUTEX_BITSET_MATCH_ANY);
 }
@@ -296,8 +295,7 @@ static bool is_race(struct rb_self *me, const struct slot *e1, const struct rb_t
         me->count.watch_dropped++;
         return false;
     }
-    if (e1->generation != __atomic_load_n(&rb_process.generation, __ATOMIC_ACQUIRE) ||
-        !rb_is_remembered(e1->generation) ||
+    if (e1->generation != rb_load_acquire(&rb_process.generation) || !rb_is_remembered(e1->generation) ||
         rb_clock_ns(CLOCK_MONOTONIC) >= e1->until) {
         me->count.watch_expired++;
         return false;
@@ -313,7 +311,7 @@ static bool is_race(struct rb_self *me, const struct slot *e1, const struct rb_t
 // Not judged: given up if it goes on like this.
 static void pass(unsigned i, uint32_t armed, uint8_t *hits, unsigned most)
 {
-    if (!armed || __atomic_add_fetch(hits, 1, __ATOMIC_RELAXED) >= most) {
+    if (!armed || rb_add_fetch_relaxed(hits, 1) >= most) {
         take_away(i, armed);
         rb_breakpoint_clear(i);
     }
@@ -397,7 +395,7 @@ static bool wake(struct rb_site *site)
 // On the ticker's thread, which has no state.
 static uint64_t turn(void)
 {
-    if (__atomic_load_n(&rb_sampling_process.alive, __ATOMIC_RELAXED) > 1)
+    if (rb_load_relaxed(&rb_sampling_process.alive) > 1)
         lonely_turns = 0;
     else if (++lonely_turns > 2)
         return RB_TICKER_END;
@@ -411,7 +409,7 @@ static uint64_t turn(void)
             rb_breakpoint_clear(i);
     }
     rb_sites_flip_all(wake, RB_SITE_AWAKE);
-    __atomic_store_n(&left, rb_breakpoints.count, __ATOMIC_RELAXED);
+    rb_store_relaxed(&left, rb_breakpoints.count);
     return TURN;
 }
 

@@ -75,7 +75,7 @@ static RB_TLS struct wanted waiting; // a write, until the thread is past it
 
 bool rb_watchpoints_on(void)
 {
-    return rb_breakpoints.count && !__atomic_load_n(&stopped, __ATOMIC_RELAXED);
+    return rb_breakpoints.count && !rb_load_relaxed(&stopped);
 }
 
 const char *rb_watchpoints_missing(void)
@@ -110,7 +110,7 @@ void rb_watchpoints_refused(const char *reason)
 static bool is_of_use(unsigned number)
 {
     return rb_breakpoint_is_set(number) &&
-           slots[number].generation == __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED);
+           slots[number].generation == rb_load_relaxed(&rb_process.generation);
 }
 
 static const char *why_not(void)
@@ -141,7 +141,7 @@ void rb_watchpoints_open(void)
 
 static void give_up_all(void)
 {
-    __atomic_store_n(&rb_watchpoints_next, UINT64_MAX, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&rb_watchpoints_next, UINT64_MAX);
     rb_breakpoints_clear_all();
 }
 
@@ -149,7 +149,7 @@ void rb_watchpoints_stop(const char *reason)
 {
     const int saved = errno;
 
-    if (!rb_breakpoints.count || __atomic_exchange_n(&stopped, true, __ATOMIC_SEQ_CST))
+    if (!rb_breakpoints.count || rb_exchange_seq_cst(&stopped, true))
         return;
     missing = reason;
     give_up_all();
@@ -196,9 +196,9 @@ static void pay(uint64_t ticks)
 {
     if (ticks > LONGEST) // not on a core
         ticks = LONGEST;
-    __atomic_fetch_add(&spent, ticks, __ATOMIC_RELAXED);
-    if (__atomic_sub_fetch(&purse, (int64_t)ticks, __ATOMIC_RELAXED) < 0)
-        __atomic_store_n(&rb_watchpoints_next, UINT64_MAX, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&spent, ticks);
+    if (rb_sub_fetch_relaxed(&purse, (int64_t)ticks) < 0)
+        rb_store_relaxed(&rb_watchpoints_next, UINT64_MAX);
 }
 
 static uint8_t *place_of(uintptr_t pc)
@@ -221,8 +221,8 @@ static void arm(struct rb_self *me, const struct wanted *w)
         const bool moved =
             rb_breakpoint_set(number, t->address, rb_breakpoint_piece(t->address, t->size), !t->write);
         const uint64_t now = rb_arch_ticks();
-        if (__atomic_load_n(&rb_watchpoints_next, __ATOMIC_RELAXED) != UINT64_MAX)
-            __atomic_store_n(&rb_watchpoints_next, now + INTERVAL, __ATOMIC_RELAXED);
+        if (rb_load_relaxed(&rb_watchpoints_next) != UINT64_MAX)
+            rb_store_relaxed(&rb_watchpoints_next, now + INTERVAL);
         pay(now - start);
         if (!moved)
             rb_watchpoints_stop("the program has closed their descriptors");
@@ -235,8 +235,7 @@ static void arm(struct rb_self *me, const struct wanted *w)
 // hook being called before it: it waits for the thread's next access, if that comes soon.
 void rb_watchpoints_arm(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
 {
-    const struct wanted w = {*t, pc, __atomic_load_n(&rb_process.generation, __ATOMIC_RELAXED),
-                             rb_arch_ticks()};
+    const struct wanted w = {*t, pc, rb_load_relaxed(&rb_process.generation), rb_arch_ticks()};
 
     if (waiting.touch.size && w.since - waiting.since < FRESH && w.generation == waiting.generation) {
         arm(me, &waiting);
@@ -266,8 +265,7 @@ static void done_with(unsigned number, bool judged)
 {
     struct slot *s = &slots[number];
 
-    if (__atomic_add_fetch(&s->hits, 1, __ATOMIC_RELAXED) < MOST_HITS && !judged && is_of_use(number) &&
-        rb_adaptive_taking())
+    if (rb_add_fetch_relaxed(&s->hits, 1) < MOST_HITS && !judged && is_of_use(number) && rb_adaptive_taking())
         return;
     uint8_t *place = s->tried;
     rb_breakpoint_clear(number);
@@ -288,7 +286,7 @@ bool rb_watchpoints_trap(const siginfo_t *info, void *context)
     bool judged = false;
     if (!rb_breakpoints_are_ours())
         return true;
-    if (__atomic_load_n(&stopped, __ATOMIC_RELAXED)) {
+    if (rb_load_relaxed(&stopped)) {
         rb_breakpoint_clear(hit.number);
         return true;
     }
@@ -341,17 +339,17 @@ void rb_watchpoints_turn(int64_t earned, bool open)
 {
     if (!rb_watchpoints_check())
         return;
-    const int64_t left = __atomic_add_fetch(&purse, earned / SHARE, __ATOMIC_RELAXED);
+    const int64_t left = rb_add_fetch_relaxed(&purse, earned / SHARE);
     if (left > PURSE)
-        __atomic_store_n(&purse, PURSE, __ATOMIC_RELAXED);
-    const uint64_t due = __atomic_load_n(&rb_watchpoints_next, __ATOMIC_RELAXED);
+        rb_store_relaxed(&purse, PURSE);
+    const uint64_t due = rb_load_relaxed(&rb_watchpoints_next);
     if (open && left > 0 && due == UINT64_MAX)
-        __atomic_store_n(&rb_watchpoints_next, rb_arch_ticks(), __ATOMIC_RELAXED);
+        rb_store_relaxed(&rb_watchpoints_next, rb_arch_ticks());
     else if (!open && due != UINT64_MAX)
-        __atomic_store_n(&rb_watchpoints_next, UINT64_MAX, __ATOMIC_RELAXED);
+        rb_store_relaxed(&rb_watchpoints_next, UINT64_MAX);
 }
 
 uint64_t rb_watchpoints_spent(void)
 {
-    return __atomic_load_n(&spent, __ATOMIC_RELAXED);
+    return rb_load_relaxed(&spent);
 }

@@ -43,8 +43,7 @@ static int no_memory(const struct rb_raw *r, struct rb_error *e)
     return rb_internal(e, "%s: out of memory", r->path);
 }
 
-// ----------------------------------------------------------------------------------------------------
-// opening
+// ---- opening -------------------------------------------------------------------------------------------
 
 static int bad_chunk(const struct rb_raw *r, uint64_t at, const char *what, uint64_t found,
                      const char *expected, struct rb_error *e)
@@ -189,8 +188,7 @@ const struct rb_raw_module *rb_raw_place(const struct rb_raw *r, uint64_t place,
     return index >= 1 && index <= r->modules ? &r->module[index - 1] : NULL;
 }
 
-// -------------------------------------------------------------------------------------------------- one
-// thread
+// ---- one thread ----------------------------------------------------------------------------------------
 
 void rb_raw_start(const struct rb_raw *r, uint32_t thread, struct rb_raw_cursor *c)
 {

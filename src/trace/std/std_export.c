@@ -35,7 +35,7 @@ static int no_memory(struct export *x)
     return rb_internal(x->error, "%s: out of memory", x->r->path);
 }
 
-// -------------------------------------------------------------------------------------------- names
+// ---- names ---------------------------------------------------------------------------------------------
 
 static bool writable(const struct export *x, enum rbt_table table, const char *name, size_t length)
 {
@@ -211,7 +211,7 @@ static int prepare_forked(struct export *x, uint32_t id, uint32_t meant, uint32_
     return 0;
 }
 
-// ------------------------------------------------------------------------------------------------------ text
+// ---- text ----------------------------------------------------------------------------------------------
 
 static int flush(struct export *x)
 {

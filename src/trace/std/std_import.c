@@ -44,7 +44,7 @@ static int out_of_memory(struct import *m)
     return rb_internal(m->error, "%s:%" PRIu64 ": out of memory", m->path, m->line);
 }
 
-// -------------------------------------------------------------------------------------------------- events
+// ---- events --------------------------------------------------------------------------------------------
 
 static RB_NOINLINE int bad_name(struct import *m, enum rbt_table table, const char *name, uint32_t length,
                                 uint32_t id)
@@ -209,7 +209,7 @@ static int import_text(struct import *m, int fd, uint64_t bytes)
     return status;
 }
 
-// ------------------------------------------------------------------------------------------------- the end
+// ---- the end -------------------------------------------------------------------------------------------
 
 // Targets of fork and join that no line has as its thread, where one calls itself T and that name.
 static int find_aliases(struct import *m)

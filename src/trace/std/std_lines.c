@@ -24,7 +24,7 @@ enum {
 
 _Static_assert(RB_STD_MAX_LINE <= UINT16_MAX + 1, "offsets in a line have 16 bits");
 
-// --------------------------------------------------------------------------------------------------- lines
+// ---- lines ---------------------------------------------------------------------------------------------
 
 // Where a line ends and its '|' are.
 struct split {
@@ -161,7 +161,7 @@ static int take_apart(const struct rb_std_lines *s, struct rb_std_chunk *c, size
     return status;
 }
 
-// -------------------------------------------------------------------------------------------------- chunks
+// ---- chunks --------------------------------------------------------------------------------------------
 
 // Appends a block of the file; at the start, so much that what kind of file this is can be told.
 static int read_block(struct rb_std_lines *s, struct rb_std_chunk *c)

@@ -29,7 +29,7 @@ uint64_t rb_agent_seed;
 static bool begun, finished, child, filtered;
 static uint64_t ticks_per_ms = 2000000;
 
-// ---- clocks ---------------------------------------------------------------------------------------------
+// ---- clocks --------------------------------------------------------------------------------------------
 
 uint64_t rb_agent_clock(int which)
 {
@@ -62,7 +62,7 @@ static void measure_ticks(void)
         ticks_per_ms = measured;
 }
 
-// ---- what was asked for ---------------------------------------------------------------------------------
+// ---- what was asked for --------------------------------------------------------------------------------
 
 static bool take(const char **text, const char *key)
 {
@@ -124,7 +124,7 @@ static void read_settings(const char *t)
     }
 }
 
-// ---- start ----------------------------------------------------------------------------------------------
+// ---- start ---------------------------------------------------------------------------------------------
 
 static void refuse(const char *why)
 {
@@ -146,7 +146,7 @@ void rb_agent_start(void)
     const int saved = errno;
     const char *why;
 
-    if (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&begun, true, __ATOMIC_SEQ_CST))
+    if (rb_load_acquire(&begun) || rb_exchange_seq_cst(&begun, true))
         return;
     if (!rb_agent_process)
         return; // before our constructor: the next one, perhaps
@@ -155,9 +155,9 @@ void rb_agent_start(void)
     why = rb_code_try() ? rb_breakpoints_open(rb_trap_take)
                         : "code cannot be changed: neither /proc/self/mem nor mprotect is permitted";
     if (!why) {
-        __atomic_store_n(&rb_agent_on, true, __ATOMIC_SEQ_CST);
+        rb_store_seq_cst(&rb_agent_on, true);
         if (!rb_agent_thread_start()) {
-            __atomic_store_n(&rb_agent_on, false, __ATOMIC_SEQ_CST);
+            rb_store_seq_cst(&rb_agent_on, false);
             rb_breakpoints_close();
             why = "there can be no thread for the agent";
         }
@@ -171,7 +171,7 @@ void rb_agent_stop(const char *reason)
 {
     const int saved = errno;
 
-    if (!__atomic_exchange_n(&rb_agent_on, false, __ATOMIC_SEQ_CST))
+    if (!rb_exchange_seq_cst(&rb_agent_on, false))
         return;
     if (reason)
         rb_agent_missing = reason;
@@ -189,7 +189,7 @@ bool rb_agent_is_process(void)
     return rb_agent_process == (pid_t)syscall(SYS_getpid);
 }
 
-// ---- fork -----------------------------------------------------------------------------------------------
+// ---- fork ----------------------------------------------------------------------------------------------
 // By pthread_atfork, registered before anybody else's: our `prepare` runs after all others, and in the child
 // we are the first. The lock keeps the agent's thread out of the loader's lock.
 
@@ -211,7 +211,7 @@ static void in_child(void)
 
     if (filtered)
         return;
-    __atomic_store_n(&rb_agent_on, false, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&rb_agent_on, false);
     rb_plant_lock = rb_scan_lock = 0;
     rb_plant_holds = 0;
     rb_sites_after_fork();
@@ -228,11 +228,11 @@ static void in_child(void)
     errno = saved;
 }
 
-// ---- end ------------------------------------------------------------------------------------------------
+// ---- end -----------------------------------------------------------------------------------------------
 
 void rb_agent_conclude(void)
 {
-    if (!rb_agent_process || !rb_agent_is_process() || __atomic_exchange_n(&finished, true, __ATOMIC_SEQ_CST))
+    if (!rb_agent_process || !rb_agent_is_process() || rb_exchange_seq_cst(&finished, true))
         return;
     rb_agent_stop(NULL);
     rb_pairs_work();
@@ -248,13 +248,13 @@ void rb_agent_before_filter(void)
     rb_agent_stop("the program is about to filter its system calls (seccomp)");
     rb_agent_thread_stop();
     rb_agent_conclude();
-    __atomic_store_n(&filtered, true, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&filtered, true);
     rb_trap_drain();
 }
 
 bool rb_agent_is_filtered(void)
 {
-    return __atomic_load_n(&filtered, __ATOMIC_SEQ_CST);
+    return rb_load_seq_cst(&filtered);
 }
 
 // Once system calls are filtered nothing is said any more, and none is made.

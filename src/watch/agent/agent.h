@@ -24,7 +24,7 @@
 #define RB_TRAIL_FRAMES 32u
 #define RB_MODULES      128u
 
-// ---- threads (agent_threads.c) --------------------------------------------------------------------------
+// ---- threads (agent_threads.c) -------------------------------------------------------------------------
 
 // A call stack, innermost first: return addresses.
 struct rb_trail {
@@ -65,7 +65,7 @@ RB_INLINE void rb_agent_bump(void)
         __asm__ volatile("incq %0" : "+m"(me->clock)::"memory");
 }
 
-// ---- code (agent_code.c) --------------------------------------------------------------------------------
+// ---- code (agent_code.c) -------------------------------------------------------------------------------
 
 enum rb_site_now {
     RB_SITE_NEVER,  // no byte of ours has been there
@@ -124,7 +124,7 @@ RB_HIDDEN uint64_t rb_sites_total(void);
 RB_HIDDEN bool rb_site_pick(uint64_t number, struct rb_code_module **m, uint32_t *site);
 extern RB_HIDDEN const char *rb_code_refused; // words: code cannot be written here
 
-// ---- samples (agent_samples.c) --------------------------------------------------------------------------
+// ---- samples (agent_samples.c) -------------------------------------------------------------------------
 
 RB_HIDDEN bool rb_sample_int3(ucontext_t *context); // an int3; false: not one of ours
 RB_HIDDEN void rb_sample_hit(const struct rb_breakpoint_hit *hit, ucontext_t *context);
@@ -161,7 +161,7 @@ struct rb_pair {
     double time;
 };
 
-// ---- what was found (agent_pairs.c, agent_report.c) -----------------------------------------------------
+// ---- what was found (agent_pairs.c, agent_report.c) ----------------------------------------------------
 
 // In the handler: an empty one to fill in, or NULL; then it is handed over.
 RB_HIDDEN struct rb_pair *rb_pair_new(void);
@@ -176,7 +176,7 @@ RB_HIDDEN void rb_report_pair(const struct rb_pair *p);
 RB_HIDDEN void rb_report_candidates(const struct rb_pair *list, const bool *wanted, unsigned count);
 RB_HIDDEN void rb_agent_summary(void);
 
-// ---- the agent ------------------------------------------------------------------------------------------
+// ---- the agent -----------------------------------------------------------------------------------------
 
 enum rb_agent_mode { RB_MODE_CLOCK = 1, RB_MODE_COLLIDE = 2, RB_MODE_BOTH = 3 };
 
@@ -199,7 +199,7 @@ struct rb_agent_counts {
 #undef RB_COUNT
 };
 extern RB_HIDDEN struct rb_agent_counts rb_counts;
-#define RB_COUNTED(name) ((void)__atomic_fetch_add(&rb_counts.name, 1, __ATOMIC_RELAXED))
+#define RB_COUNTED(name) ((void)rb_fetch_add_relaxed(&rb_counts.name, 1))
 
 // The agent's life (agent.c). `rb_agent_on`: samples are taken.
 extern RB_HIDDEN bool rb_agent_on;
@@ -233,11 +233,11 @@ extern RB_HIDDEN uint32_t rb_plant_holds; // code stays as it is while there are
 
 // SIGTRAP (agent_signals.c)
 RB_HIDDEN bool rb_trap_take(void);
-RB_HIDDEN bool rb_trap_is_ours(void);         // nobody has put another handler in our place, past libc
-RB_HIDDEN bool rb_trap_hidden(void);          // the program thinks that it is blocked in this thread
-RB_HIDDEN void rb_trap_drain(void);           // waits until nobody looks at a trap
-RB_HIDDEN void rb_trap_begin(bool hidden);    // a thread begins: whatever its mask, SIGTRAP is not in it
-RB_HIDDEN void rb_trap_refused(void);         // there will be no traps: masks are the program's own
+RB_HIDDEN bool rb_trap_is_ours(void);      // nobody has put another handler in our place, past libc
+RB_HIDDEN bool rb_trap_hidden(void);       // the program thinks that it is blocked in this thread
+RB_HIDDEN void rb_trap_drain(void);        // waits until nobody looks at a trap
+RB_HIDDEN void rb_trap_begin(bool hidden); // a thread begins: whatever its mask, SIGTRAP is not in it
+RB_HIDDEN void rb_trap_refused(void);      // there will be no traps: masks are the program's own
 // The program's syscall(SYS_rt_sigprocmask, ...).
 RB_HIDDEN long rb_trap_mask_by_number(long how, long set, long old, long size);
 
@@ -254,7 +254,7 @@ RB_HIDDEN void rb_agent_find_all(void); // in the constructor, before there are 
     ({                                                                                   \
         static struct rb_next next_##name                                                \
             __attribute__((section("rb_agent_real"), used, aligned(8))) = {NULL, #name}; \
-        void *found_##name = __atomic_load_n(&next_##name.function, __ATOMIC_RELAXED);   \
+        void *found_##name = rb_load_relaxed(&next_##name.function);                     \
         if (RB_UNLIKELY(!found_##name))                                                  \
             found_##name = rb_agent_find(&next_##name.function, #name);                  \
         (__typeof__(&name))found_##name;                                                 \

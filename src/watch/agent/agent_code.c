@@ -28,7 +28,7 @@ struct rb_code_module rb_modules[RB_MODULES];
 uint32_t rb_module_count;
 const char *rb_code_refused;
 
-// ---- one byte -------------------------------------------------------------------------------------------
+// ---- one byte ------------------------------------------------------------------------------------------
 
 static bool write_by_file(uintptr_t at, uint8_t byte)
 {
@@ -58,7 +58,7 @@ static bool write_byte(uintptr_t at, uint8_t byte)
     return write_by_file(at, byte) || write_by_protection(at, byte);
 }
 
-// ---- sites ----------------------------------------------------------------------------------------------
+// ---- sites ---------------------------------------------------------------------------------------------
 
 static uintptr_t address_of(const struct rb_code_module *m, uint32_t site)
 {
@@ -67,7 +67,7 @@ static uintptr_t address_of(const struct rb_code_module *m, uint32_t site)
 
 static bool change(struct rb_code_module *m, uint32_t site, uint8_t from, uint8_t to)
 {
-    return __atomic_compare_exchange_n(&m->state[site], &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return rb_cas_strong_acq_rel(&m->state[site], &from, to);
 }
 
 void rb_site_restore(struct rb_code_module *m, uint32_t site)
@@ -76,13 +76,13 @@ void rb_site_restore(struct rb_code_module *m, uint32_t site)
 
     for (unsigned i = 0; i < PATIENCE && !write_byte(at, m->original[site]); i++)
         syscall(SYS_sched_yield);
-    __atomic_store_n(&m->state[site], RB_SITE_FREE, __ATOMIC_RELEASE);
+    rb_store_release(&m->state[site], RB_SITE_FREE);
 }
 
 bool rb_site_plant(struct rb_code_module *m, uint32_t site, enum rb_site_now how)
 {
     const uintptr_t at = address_of(m, site);
-    const uint8_t state = __atomic_load_n(&m->state[site], __ATOMIC_ACQUIRE);
+    const uint8_t state = rb_load_acquire(&m->state[site]);
 
     if (state != RB_SITE_NEVER && state != RB_SITE_FREE)
         return false;
@@ -91,15 +91,15 @@ bool rb_site_plant(struct rb_code_module *m, uint32_t site, enum rb_site_now how
     if (state == RB_SITE_NEVER)
         m->original[site] = *(const volatile uint8_t *)at;
     if (m->original[site] == INT3) { // somebody else's
-        __atomic_store_n(&m->state[site], RB_SITE_UNUSED, __ATOMIC_RELEASE);
+        rb_store_release(&m->state[site], RB_SITE_UNUSED);
         return false;
     }
     if (*(const volatile uint8_t *)at != m->original[site]) // somebody changes code, too: let it be
         return false;
     m->ever = true;
-    __atomic_store_n(&m->state[site], RB_SITE_COMES, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&m->state[site], RB_SITE_COMES);
     const bool written = write_byte(at, INT3);
-    __atomic_store_n(&m->state[site], written ? how : RB_SITE_UNUSED, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&m->state[site], written ? how : RB_SITE_UNUSED);
     if (written) {
         RB_COUNTED(planted);
         return true;
@@ -118,14 +118,14 @@ bool rb_site_withdraw(struct rb_code_module *m, uint32_t site)
 
 void rb_sites_withdraw_all(bool all)
 {
-    const uint32_t count = __atomic_load_n(&rb_module_count, __ATOMIC_ACQUIRE);
+    const uint32_t count = rb_load_acquire(&rb_module_count);
 
     for (uint32_t i = 0; i < count; i++) {
         struct rb_code_module *m = &rb_modules[i];
         if (!m->from || !m->ever || (m->stays && !all))
             continue;
         for (uint32_t k = 0; k < m->table.header->sites; k++) {
-            const uint8_t state = __atomic_load_n(&m->state[k], __ATOMIC_RELAXED);
+            const uint8_t state = rb_load_relaxed(&m->state[k]);
             if (state == RB_SITE_SET || state == RB_SITE_SLOW)
                 rb_site_withdraw(m, k);
         }
@@ -155,14 +155,14 @@ bool rb_code_try(void)
     return write_byte(at, *(const volatile uint8_t *)at);
 }
 
-// ---- finding --------------------------------------------------------------------------------------------
+// ---- finding -------------------------------------------------------------------------------------------
 
 struct rb_code_module *rb_code_module_at(uintptr_t pc)
 {
-    const uint32_t count = __atomic_load_n(&rb_module_count, __ATOMIC_ACQUIRE);
+    const uint32_t count = rb_load_acquire(&rb_module_count);
 
     for (uint32_t i = 0; i < count; i++) {
-        const uintptr_t from = __atomic_load_n(&rb_modules[i].from, __ATOMIC_ACQUIRE);
+        const uintptr_t from = rb_load_acquire(&rb_modules[i].from);
         if (from && pc >= from && pc < rb_modules[i].to)
             return &rb_modules[i];
     }

@@ -30,7 +30,7 @@ static bool looked;
 static char cache[4100]; // "" if there is no place
 rb_spin rb_scan_lock;
 
-// ---- names ----------------------------------------------------------------------------------------------
+// ---- names ---------------------------------------------------------------------------------------------
 
 static bool begins(const char *text, const char *with)
 {
@@ -103,7 +103,7 @@ static bool is_wanted(const char *path, bool program)
     return true;
 }
 
-// ---- what is loaded -------------------------------------------------------------------------------------
+// ---- what is loaded ------------------------------------------------------------------------------------
 
 static bool has_go_note(const char *at, size_t bytes)
 {
@@ -196,7 +196,7 @@ static void iterate(int (*with)(struct dl_phdr_info *, size_t, void *), void *gi
     rb_spin_unlock(&rb_scan_lock);
 }
 
-// ---- tables ---------------------------------------------------------------------------------------------
+// ---- tables --------------------------------------------------------------------------------------------
 
 static void say_without(const char *path, const char *why)
 {
@@ -292,7 +292,7 @@ static void appear(struct rb_code_module *m, const struct seen *s)
 {
     m->bias = s->bias;
     m->to = s->to;
-    __atomic_store_n(&m->from, s->from, __ATOMIC_RELEASE);
+    rb_store_release(&m->from, s->from);
 }
 
 // Is it known already? Then, if it has come back, it is there again.
@@ -330,7 +330,7 @@ static void take_in(const struct seen *s)
     iterate(take_counts, &now);
     if (!wrong && now.subs == last_subs && !rb_plant_holds) // else it may be gone, and is looked at again
         appear(m, s);
-    __atomic_store_n(&rb_module_count, rb_module_count + 1, __ATOMIC_RELEASE);
+    rb_store_release(&rb_module_count, rb_module_count + 1);
     rb_spin_unlock(&rb_plant_lock);
     if (!wrong && !m->from)
         last_subs--;
@@ -345,7 +345,7 @@ static void drop_gone(void)
             there |=
                 seen[k].from == rb_modules[i].from && !__builtin_strcmp(seen[k].path, rb_modules[i].path);
         if (!there)
-            __atomic_store_n(&rb_modules[i].from, 0, __ATOMIC_RELEASE);
+            rb_store_release(&rb_modules[i].from, 0);
     }
 }
 

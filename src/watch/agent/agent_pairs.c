@@ -39,14 +39,13 @@ static struct rb_pair kept[KEPT];
 static uint32_t kept_count;
 static rb_spin work_lock; // whoever sorts; not in the handler
 
-// ---- in the handler -------------------------------------------------------------------------------------
+// ---- in the handler ------------------------------------------------------------------------------------
 
 struct rb_pair *rb_pair_new(void)
 {
     for (unsigned i = 0; i < RING; i++) {
         uint32_t empty = EMPTY;
-        if (__atomic_compare_exchange_n(&ring[i].state, &empty, FILLING, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED))
+        if (rb_cas_strong_acquire(&ring[i].state, &empty, FILLING))
             return &ring[i].pair;
     }
     RB_COUNTED(pairs_lost);
@@ -57,12 +56,12 @@ void rb_pair_found(struct rb_pair *p)
 {
     for (unsigned i = 0; i < RING; i++)
         if (p == &ring[i].pair)
-            __atomic_store_n(&ring[i].state, READY, __ATOMIC_RELEASE);
+            rb_store_release(&ring[i].state, READY);
     if (p->verdict == RB_VERDICT_CONFIRMED)
         rb_agent_wake();
 }
 
-// ---- the agent's thread ---------------------------------------------------------------------------------
+// ---- the agent's thread --------------------------------------------------------------------------------
 
 static uint64_t key_of(const struct rb_pair *p)
 {
@@ -123,9 +122,9 @@ void rb_pairs_work(void)
     while (!rb_spin_try(&work_lock)) // a report may be on its way
         syscall(SYS_nanosleep, &pause, NULL);
     for (unsigned i = 0; i < RING; i++)
-        if (__atomic_load_n(&ring[i].state, __ATOMIC_ACQUIRE) == READY) {
+        if (rb_load_acquire(&ring[i].state) == READY) {
             sort_in(&ring[i].pair);
-            __atomic_store_n(&ring[i].state, EMPTY, __ATOMIC_RELEASE);
+            rb_store_release(&ring[i].state, EMPTY);
         }
     rb_spin_unlock(&work_lock);
 }
@@ -167,7 +166,7 @@ static bool still_waits(struct known *k, unsigned side)
     struct rb_code_module *m = k->side[side].module;
     const uint32_t site = k->side[side].site;
 
-    if (__atomic_load_n(&m->state[site], __ATOMIC_ACQUIRE) != RB_SITE_SLOW)
+    if (rb_load_acquire(&m->state[site]) != RB_SITE_SLOW)
         return false;
     if (++k->waited < PATIENCE)
         return true;

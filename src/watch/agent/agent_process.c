@@ -13,7 +13,7 @@
 
 int dlclose(void *handle);
 
-// ---- the end --------------------------------------------------------------------------------------------
+// ---- the end -------------------------------------------------------------------------------------------
 
 RB_EXPORT void _exit(int status)
 {
@@ -28,7 +28,7 @@ RB_EXPORT void _Exit(int status)
     __builtin_unreachable();
 }
 
-// ---- libraries ------------------------------------------------------------------------------------------
+// ---- libraries -----------------------------------------------------------------------------------------
 
 // Nothing of ours is left in a library that may go, and nothing is planted until it is gone; the agent's
 // thread looks at the loader's list before it plants again.
@@ -37,18 +37,18 @@ RB_EXPORT int dlclose(void *handle)
     const int saved = errno;
 
     rb_agent_bump();
-    __atomic_fetch_add(&rb_plant_holds, 1, __ATOMIC_SEQ_CST);
+    rb_fetch_add_seq_cst(&rb_plant_holds, 1);
     rb_spin_lock(&rb_plant_lock);
     rb_sites_withdraw_all(false);
     rb_spin_unlock(&rb_plant_lock);
     errno = saved;
     const int r = RB_NEXT(dlclose)(handle);
     rb_unwind_forget();
-    __atomic_fetch_sub(&rb_plant_holds, 1, __ATOMIC_SEQ_CST);
+    rb_fetch_sub_seq_cst(&rb_plant_holds, 1);
     return r;
 }
 
-// ---- filters of system calls ----------------------------------------------------------------------------
+// ---- filters of system calls ---------------------------------------------------------------------------
 
 // What the filter says is not known; that the agent's calls are allowed is not likely.
 RB_EXPORT int prctl(int what, ...)
@@ -66,7 +66,7 @@ RB_EXPORT int prctl(int what, ...)
     return RB_NEXT(prctl)(what, a[0], a[1], a[2], a[3]);
 }
 
-// ---- system calls by number -----------------------------------------------------------------------------
+// ---- system calls by number ----------------------------------------------------------------------------
 
 #undef syscall
 long syscall(long number, ...);

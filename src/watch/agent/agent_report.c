@@ -286,7 +286,7 @@ void rb_report_candidates(const struct rb_pair *list, const bool *wanted, unsign
         rb_tool_keep(t.start, bytes);
 }
 
-// ---- the end --------------------------------------------------------------------------------------------
+// ---- the end -------------------------------------------------------------------------------------------
 
 static void put_share(struct rb_text *t, double share)
 {

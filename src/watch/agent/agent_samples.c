@@ -40,23 +40,22 @@ static rb_spin arm_lock;
 
 static bool change(struct setting *s, uint32_t from, uint32_t to)
 {
-    return __atomic_compare_exchange_n(&s->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return rb_cas_strong_acq_rel(&s->state, &from, to);
 }
 
 static void end(struct setting *s)
 {
-    __atomic_store_n(&s->state, FREE, __ATOMIC_RELEASE);
+    rb_store_release(&s->state, FREE);
     syscall(SYS_futex, &s->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 static void clear(const struct setting *s)
 {
     if (!rb_breakpoint_clear((unsigned)(s - settings)))
-        __atomic_store_n(&rb_agent_missing, "the program has closed the descriptors of the breakpoints",
-                         __ATOMIC_RELAXED);
+        rb_store_relaxed(&rb_agent_missing, "the program has closed the descriptors of the breakpoints");
 }
 
-// ---- the first access -----------------------------------------------------------------------------------
+// ---- the first access ----------------------------------------------------------------------------------
 
 static void describe(struct rb_side *side, const struct rb_watched *me, const struct rb_code_touch *touch,
                      const struct rb_place *place, const ucontext_t *context)
@@ -104,7 +103,7 @@ static struct setting *choose(uint64_t now, uintptr_t address)
 
     for (uint32_t i = 0; i < rb_breakpoints.count; i++) {
         struct setting *s = &settings[i];
-        const uint32_t state = __atomic_load_n(&s->state, __ATOMIC_ACQUIRE);
+        const uint32_t state = rb_load_acquire(&s->state);
         if (state == FREE)
             found = s;
         else if (s->address == (address & ~(uintptr_t)7) || s->address == address)
@@ -112,8 +111,7 @@ static struct setting *choose(uint64_t now, uintptr_t address)
     }
     for (uint32_t i = 0; i < rb_breakpoints.count && !found; i++) {
         struct setting *s = &settings[i];
-        if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == CLOCK && now > s->until &&
-            change(s, CLOCK, FREE)) {
+        if (rb_load_acquire(&s->state) == CLOCK && now > s->until && change(s, CLOCK, FREE)) {
             RB_COUNTED(expired);
             found = s;
         }
@@ -137,23 +135,22 @@ static struct setting *arm(struct rb_watched *me, const struct rb_code_touch *to
         RB_COUNTED(no_slot);
         return NULL;
     }
-    __atomic_store_n(&s->number, s->number + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    rb_store_relaxed(&s->number, s->number + 1);
+    rb_fence_seq_cst();
     s->owner = me;
     s->address = touch->address;
     s->bytes = rb_breakpoint_piece(touch->address, touch->size);
     s->own = 0;
     s->until = now + rb_agent_ticks_of_us(rb_agent.window_us);
     describe(&s->first, me, touch, place, context);
-    s->clock = __atomic_load_n(&me->clock, __ATOMIC_RELAXED);
-    __atomic_store_n(&s->number, s->number + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&s->state, wait ? WAITS : CLOCK, __ATOMIC_SEQ_CST);
+    s->clock = rb_load_relaxed(&me->clock);
+    rb_store_release(&s->number, s->number + 1);
+    rb_store_seq_cst(&s->state, wait ? WAITS : CLOCK);
     RB_COUNTED(armed);
     const bool set = rb_breakpoint_set((unsigned)(s - settings), s->address, s->bytes, !touch->writes);
     if (!set) {
         change(s, wait ? WAITS : CLOCK, FREE);
-        __atomic_store_n(&rb_agent_missing, "the program has closed the descriptors of the breakpoints",
-                         __ATOMIC_RELAXED);
+        rb_store_relaxed(&rb_agent_missing, "the program has closed the descriptors of the breakpoints");
         s = NULL;
     }
     rb_spin_unlock(&arm_lock);
@@ -212,7 +209,7 @@ static void stand(struct setting *s, uint64_t before, bool readable)
     uint64_t now = began, after;
     uint32_t state;
 
-    while ((state = __atomic_load_n(&s->state, __ATOMIC_ACQUIRE)) == WAITS && now - began < most) {
+    while ((state = rb_load_acquire(&s->state)) == WAITS && now - began < most) {
         const uint64_t left = rb_agent_ns(most - (now - began));
         const struct timespec pause = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
         syscall(SYS_futex, &s->state, FUTEX_WAIT_PRIVATE, WAITS, &pause, NULL, 0);
@@ -237,7 +234,7 @@ static void sample(struct rb_place *place, uintptr_t start, ucontext_t *context,
     bool readable = false;
 
     RB_COUNTED(samples);
-    if (!__atomic_load_n(&rb_agent_on, __ATOMIC_ACQUIRE))
+    if (!rb_load_acquire(&rb_agent_on))
         return;
     // A thread made by clone may share its maker's thread pointer.
     if (!me || me->os_id != (int32_t)syscall(SYS_gettid)) {
@@ -270,15 +267,14 @@ bool rb_sample_int3(ucontext_t *context)
 
     if (!rb_site_find(start, &place))
         return false;
-    uint8_t *state = &place.module->state[place.site], now = __atomic_load_n(state, __ATOMIC_ACQUIRE);
+    uint8_t *state = &place.module->state[place.site], now = rb_load_acquire(state);
     if (now == RB_SITE_NEVER || place.module->original[place.site] == 0xcc)
         return false;
     context->uc_mcontext.gregs[REG_RIP] = (greg_t)start;
     if (rb_agent_is_filtered()) // the byte has been put back since
         return true;
     const bool set = now == RB_SITE_SET || now == RB_SITE_SLOW;
-    if (set &&
-        __atomic_compare_exchange_n(state, &now, RB_SITE_TAKEN, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    if (set && rb_cas_strong_acq_rel(state, &now, RB_SITE_TAKEN)) {
         rb_site_restore(place.module, place.site);
         if (rb_agent_is_process())
             sample(&place, start, context, now == RB_SITE_SLOW);
@@ -297,7 +293,7 @@ bool rb_sample_int3(ucontext_t *context)
     return true;
 }
 
-// ---- the second access ----------------------------------------------------------------------------------
+// ---- the second access ---------------------------------------------------------------------------------
 
 // The instruction that has just ended, and what it touched of the bytes that are watched.
 static bool find_second(uintptr_t pc, const ucontext_t *context, uintptr_t watched, unsigned bytes,
@@ -364,8 +360,8 @@ void rb_sample_hit(const struct rb_breakpoint_hit *hit, ucontext_t *context)
     if (rb_agent_is_filtered() || !rb_agent_is_process())
         return;
     RB_COUNTED(hits);
-    const uint32_t number = __atomic_load_n(&s->number, __ATOMIC_ACQUIRE);
-    const uint32_t state = __atomic_load_n(&s->state, __ATOMIC_ACQUIRE);
+    const uint32_t number = rb_load_acquire(&s->number);
+    const uint32_t state = rb_load_acquire(&s->state);
     const struct rb_watched *owner = s->owner;
     const uint64_t clock = s->clock;
     const uintptr_t address = s->address;
@@ -373,20 +369,19 @@ void rb_sample_hit(const struct rb_breakpoint_hit *hit, ucontext_t *context)
     const bool must_write = !s->first.writes, both_locked = (s->first.flags & RB_CODE_LOCKED) != 0;
     if (state != CLOCK && state != WAITS) {
         RB_COUNTED(late);
-        if (state == FREE && __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == FREE)
+        if (state == FREE && rb_load_acquire(&s->state) == FREE)
             clear(s);
         return;
     }
-    const uint64_t now = __atomic_load_n(&owner->clock, __ATOMIC_ACQUIRE);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (hit->late || hit->address != address || (number & 1) ||
-        __atomic_load_n(&s->number, __ATOMIC_RELAXED) != number) {
+    const uint64_t now = rb_load_acquire(&owner->clock);
+    rb_fence_seq_cst();
+    if (hit->late || hit->address != address || (number & 1) || rb_load_relaxed(&s->number) != number) {
         RB_COUNTED(late);
         return;
     }
     if (me == owner) {
         RB_COUNTED(own);
-        if (__atomic_add_fetch(&s->own, 1, __ATOMIC_RELAXED) >= MOST_OWN)
+        if (rb_add_fetch_relaxed(&s->own, 1) >= MOST_OWN)
             give_up(s, state);
         return;
     }
@@ -400,20 +395,20 @@ void rb_sample_hit(const struct rb_breakpoint_hit *hit, ucontext_t *context)
                      &place, &touch) ||
         (both_locked && (place.row->flags & RB_CODE_LOCKED))) {
         RB_COUNTED(elsewhere);
-        if (__atomic_add_fetch(&s->own, 1, __ATOMIC_RELAXED) >= MOST_OWN)
+        if (rb_add_fetch_relaxed(&s->own, 1) >= MOST_OWN)
             give_up(s, state);
         return;
     }
     describe(&second, me, &touch, &place, context);
     if (!change(s, state, CAUGHT))
         return;
-    if (__atomic_load_n(&s->number, __ATOMIC_ACQUIRE) == number)
+    if (rb_load_acquire(&s->number) == number)
         judge(s, &second, state == WAITS);
     clear(s);
     end(s);
 }
 
-// ---- the agent's thread ---------------------------------------------------------------------------------
+// ---- the agent's thread --------------------------------------------------------------------------------
 
 uint64_t rb_samples_wait(uint64_t most_ns, bool *set)
 {
@@ -422,7 +417,7 @@ uint64_t rb_samples_wait(uint64_t most_ns, bool *set)
     *set = false;
     for (uint32_t i = 0; i < rb_breakpoints.count; i++) {
         struct setting *s = &settings[i];
-        const uint32_t state = __atomic_load_n(&s->state, __ATOMIC_ACQUIRE);
+        const uint32_t state = rb_load_acquire(&s->state);
         *set |= state != FREE;
         if (state != CLOCK)
             continue;

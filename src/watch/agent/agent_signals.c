@@ -44,7 +44,7 @@ static bool has_handler(const struct sigaction *a)
     return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN;
 }
 
-// ---- a trap ---------------------------------------------------------------------------------------------
+// ---- a trap --------------------------------------------------------------------------------------------
 
 static void call_program(siginfo_t *info, ucontext_t *context)
 {
@@ -89,12 +89,12 @@ static void on_trap(int number, siginfo_t *info, void *context)
 
     (void)number;
     rb_stood = 0;
-    __atomic_fetch_add(&looking, 1, __ATOMIC_SEQ_CST);
+    rb_fetch_add_seq_cst(&looking, 1);
     if (hit.number < RB_BREAKPOINTS)
         rb_sample_hit(&hit, context);
     const bool ours =
         hit.number != RB_BREAKPOINT_NONE || (info->si_code == SI_KERNEL && rb_sample_int3(context));
-    __atomic_fetch_sub(&looking, 1, __ATOMIC_SEQ_CST);
+    rb_fetch_sub_seq_cst(&looking, 1);
     if (!ours)
         stray(info, context);
     const uint64_t ticks = rb_arch_ticks() - start - rb_stood;
@@ -108,11 +108,11 @@ void rb_trap_drain(void)
 {
     const struct timespec pause = {0, 1000000};
 
-    for (unsigned i = 0; i < PATIENCE && __atomic_load_n(&looking, __ATOMIC_SEQ_CST); i++)
+    for (unsigned i = 0; i < PATIENCE && rb_load_seq_cst(&looking); i++)
         syscall(SYS_clock_nanosleep, (long)CLOCK_MONOTONIC, 0L, &pause, NULL);
 }
 
-// ---- taking it ------------------------------------------------------------------------------------------
+// ---- taking it -----------------------------------------------------------------------------------------
 
 // All signals wait while we look at a trap; what the program's own handler wants, call_program sets.
 static int install(void)
@@ -145,7 +145,7 @@ void rb_trap_begin(bool was_hidden)
     uint64_t before = 0;
 
     hidden = was_hidden;
-    if (!__atomic_load_n(&taken, __ATOMIC_RELAXED))
+    if (!rb_load_relaxed(&taken))
         return;
     syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, &before, 8L);
     if (before & BIT)
@@ -158,9 +158,9 @@ bool rb_trap_take(void)
         return true;
     if (RB_NEXT(sigaction)(SIGTRAP, NULL, &wanted))
         return false;
-    __atomic_store_n(&taken, true, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&taken, true);
     if (install()) {
-        __atomic_store_n(&taken, false, __ATOMIC_SEQ_CST);
+        rb_store_seq_cst(&taken, false);
         return false;
     }
     strip_handlers();
@@ -175,7 +175,7 @@ void rb_trap_refused(void)
 
     if (!taken)
         return;
-    __atomic_store_n(&taken, false, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&taken, false);
     RB_NEXT(sigaction)(SIGTRAP, &wanted, NULL);
     if (hidden)
         syscall(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, 8L);
@@ -192,7 +192,7 @@ bool rb_trap_is_ours(void)
     return syscall(SYS_rt_sigaction, (long)SIGTRAP, NULL, &now, 8L) == 0 && now.handler == on_trap;
 }
 
-// ---- what the program asks for --------------------------------------------------------------------------
+// ---- what the program asks for -------------------------------------------------------------------------
 
 RB_EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
@@ -266,7 +266,7 @@ RB_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler)
     return set_handler(RB_NEXT(__sysv_signal), number, handler, (int)SA_RESETHAND | SA_NODEFER);
 }
 
-// ---- masks ----------------------------------------------------------------------------------------------
+// ---- masks ---------------------------------------------------------------------------------------------
 
 static void deliver_waiting(void)
 {
@@ -386,7 +386,7 @@ RB_EXPORT sighandler_t sigset(int number, sighandler_t handler)
     return was ? SIG_HOLD : before;
 }
 
-// ---- masks for the time of a call -----------------------------------------------------------------------
+// ---- masks for the time of a call ----------------------------------------------------------------------
 
 // The set without SIGTRAP, in *mine; NULL stays.
 static const sigset_t *without(const sigset_t *set, sigset_t *mine)

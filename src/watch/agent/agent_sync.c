@@ -127,7 +127,7 @@ void *rb_agent_find(void **slot, const char *name)
     errno = saved;
     if (!found)
         return (void *)(uintptr_t)nothing; // nobody could have called it without us
-    __atomic_store_n(slot, found, __ATOMIC_RELAXED);
+    rb_store_relaxed(slot, found);
     return found;
 }
 

@@ -33,7 +33,8 @@
 #define UNHEARD     4096
 #define ALLOWANCE   5000000u // nanoseconds that may be spent before there is anything to take a share of
 #define MOST_RATED  65536u
-#define SLOWED      4u // while a breakpoint is set, one part in so many is lost (measured: 3 to 5, on programs that fill memory)
+#define SLOWED \
+    4u // while a breakpoint is set, one part in so many is lost (measured: 3 to 5, on programs that fill memory)
 
 struct planted {
     struct rb_code_module *module;
@@ -56,29 +57,29 @@ static bool was_set;
 static int64_t tokens; // in millionths
 static bool using;     // a group of them
 
-// ---- cost -----------------------------------------------------------------------------------------------
+// ---- cost ----------------------------------------------------------------------------------------------
 
 void rb_agent_pay(uint64_t ticks)
 {
-    __atomic_fetch_add(&trap_ticks, ticks, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&trap_ticks, ticks);
 }
 
 void rb_agent_delayed(uint64_t ticks)
 {
     const uint64_t ns = rb_agent_ns(ticks);
-    const uint64_t all = __atomic_add_fetch(&delay_ns, ns, __ATOMIC_RELAXED);
+    const uint64_t all = rb_add_fetch_relaxed(&delay_ns, ns);
 
-    __atomic_store_n(&rb_counts.delay_ms, all / 1000000u, __ATOMIC_RELAXED);
+    rb_store_relaxed(&rb_counts.delay_ms, all / 1000000u);
 }
 
 bool rb_agent_may_delay(void)
 {
-    return __atomic_load_n(&delay_ns, __ATOMIC_RELAXED) <= __atomic_load_n(&delay_allowed, __ATOMIC_RELAXED);
+    return rb_load_relaxed(&delay_ns) <= rb_load_relaxed(&delay_allowed);
 }
 
 static uint64_t spent_ns(void)
 {
-    return rb_agent_ns(__atomic_load_n(&trap_ticks, __ATOMIC_RELAXED)) + thread_ns + set_ns / SLOWED;
+    return rb_agent_ns(rb_load_relaxed(&trap_ticks)) + thread_ns + set_ns / SLOWED;
 }
 
 // What the budget is a share of. A process that does little still has something to spend.
@@ -97,7 +98,7 @@ static bool is_within_budget(uint64_t now)
     return spent_ns() <= ALLOWANCE + (uint64_t)((double)basis_ns(now) * (double)rb_agent.budget / 1e6);
 }
 
-// ---- planting; the lock is held ---------------------------------------------------------------------------
+// ---- planting; the lock is held ------------------------------------------------------------------------
 
 static void plant_some(unsigned count)
 {
@@ -155,7 +156,7 @@ static unsigned batch(void)
 
 static void plant(uint64_t now)
 {
-    const uint64_t samples = __atomic_load_n(&rb_counts.samples, __ATOMIC_RELAXED);
+    const uint64_t samples = rb_load_relaxed(&rb_counts.samples);
 
     tokens += (int64_t)((now - last_turn) / 1000 * rb_agent.per_second) -
               (int64_t)(samples - last_samples) * 1000000;
@@ -176,7 +177,7 @@ static void plant(uint64_t now)
         plant_some(batch());
 }
 
-// ---- turns ----------------------------------------------------------------------------------------------
+// ---- turns ---------------------------------------------------------------------------------------------
 
 // Reasons to stop for good.
 static const char *look_at_world(void)
@@ -193,7 +194,7 @@ static const char *look_at_world(void)
 static uint64_t turn(void)
 {
     const uint64_t now = rb_agent_clock(CLOCK_MONOTONIC), threads = rb_threads_alive();
-    const char *why = __atomic_load_n(&rb_agent_missing, __ATOMIC_RELAXED);
+    const char *why = rb_load_relaxed(&rb_agent_missing);
 
     const uint64_t cpu = rb_agent_clock(CLOCK_PROCESS_CPUTIME_ID);
     set_ns += was_set ? cpu - last_cpu : 0;
@@ -205,14 +206,12 @@ static uint64_t turn(void)
         last_look = now;
         why = look_at_world();
     }
-    __atomic_store_n(&delay_allowed,
-                     ALLOWANCE +
-                         (uint64_t)((double)(now - began) * (double)threads * (double)rb_agent.budget / 1e6),
-                     __ATOMIC_RELAXED);
+    rb_store_relaxed(&delay_allowed, ALLOWANCE + (uint64_t)((double)(now - began) * (double)threads *
+                                                            (double)rb_agent.budget / 1e6));
     rb_spin_lock(&rb_plant_lock);
-    const bool free_to = __atomic_load_n(&rb_plant_holds, __ATOMIC_SEQ_CST) == 0;
+    const bool free_to = rb_load_seq_cst(&rb_plant_holds) == 0;
     const bool changed = free_to && rb_modules_look();
-    if (free_to && !changed && !why && threads > 1 && __atomic_load_n(&rb_agent_on, __ATOMIC_SEQ_CST))
+    if (free_to && !changed && !why && threads > 1 && rb_load_seq_cst(&rb_agent_on))
         plant(now);
     rb_spin_unlock(&rb_plant_lock);
     if (changed) {
@@ -231,7 +230,7 @@ static uint64_t turn(void)
 
 void rb_agent_wake(void)
 {
-    __atomic_fetch_add(&wake_word, 1, __ATOMIC_SEQ_CST);
+    rb_fetch_add_seq_cst(&wake_word, 1);
     syscall(SYS_futex, &wake_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0L);
 }
 
@@ -240,17 +239,17 @@ static void *run(void *unused)
     (void)unused;
     syscall(SYS_prctl, 15L /* PR_SET_NAME */, "railbird");
     last_turn = last_look = rb_agent_clock(CLOCK_MONOTONIC);
-    while (!__atomic_load_n(&stopping, __ATOMIC_SEQ_CST) && rb_threads_alive() > 0) {
-        const uint32_t word = __atomic_load_n(&wake_word, __ATOMIC_SEQ_CST);
+    while (!rb_load_seq_cst(&stopping) && rb_threads_alive() > 0) {
+        const uint32_t word = rb_load_seq_cst(&wake_word);
         const uint64_t wait = turn();
         const struct timespec pause = {(time_t)(wait / 1000000000u), (long)(wait % 1000000000u)};
-        if (!__atomic_load_n(&rb_agent_on, __ATOMIC_SEQ_CST))
+        if (!rb_load_seq_cst(&rb_agent_on))
             break;
         if (wait)
             syscall(SYS_futex, &wake_word, FUTEX_WAIT_PRIVATE, (long)word, &pause, NULL, 0L);
     }
     rb_agent_stop(NULL);
-    __atomic_store_n(&running, 0, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&running, 0);
     syscall(SYS_futex, &running, FUTEX_WAKE_PRIVATE, 64L, NULL, NULL, 0L);
     return NULL;
 }
@@ -283,9 +282,9 @@ void rb_agent_thread_stop(void)
 {
     const struct timespec pause = {0, 100000000};
 
-    __atomic_store_n(&stopping, 1, __ATOMIC_SEQ_CST);
+    rb_store_seq_cst(&stopping, 1);
     rb_agent_wake();
-    for (unsigned i = 0; i < 50 && __atomic_load_n(&running, __ATOMIC_SEQ_CST); i++)
+    for (unsigned i = 0; i < 50 && rb_load_seq_cst(&running); i++)
         syscall(SYS_futex, &running, FUTEX_WAIT_PRIVATE, 1L, &pause, NULL, 0L);
 }
 

@@ -24,7 +24,7 @@ static rb_spin lock; // only ever tried for a while: a handler of the program's 
 static pthread_key_t key;
 static bool key_made;
 
-// ---- stacks ---------------------------------------------------------------------------------------------
+// ---- stacks --------------------------------------------------------------------------------------------
 
 // `top` is what the innermost frame is called in the report. On a stack that is not the thread's own (a
 // signal stack, a coroutine) only the page that we are on is sure to be there.
@@ -75,7 +75,7 @@ static void find_own_stack(struct rb_watched *me, size_t bytes)
 
 uint32_t rb_thread_of(uintptr_t address)
 {
-    const uint32_t n = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+    const uint32_t n = rb_load_acquire(&used);
 
     for (uint32_t i = 0; i < n && i < RECORDS; i++)
         if (pool[i].os_id && address >= pool[i].lo && address < pool[i].hi)
@@ -83,7 +83,7 @@ uint32_t rb_thread_of(uintptr_t address)
     return RB_NO_THREAD;
 }
 
-// ---- records --------------------------------------------------------------------------------------------
+// ---- records -------------------------------------------------------------------------------------------
 
 static bool take_lock(void)
 {
@@ -106,7 +106,7 @@ static struct rb_watched *new_record(void)
         unused = r->next;
     } else if (used < RECORDS) {
         r = &pool[used];
-        __atomic_store_n(&used, used + 1, __ATOMIC_RELEASE);
+        rb_store_release(&used, used + 1);
     }
     if (r) {
         r->id = ids++;
@@ -130,7 +130,7 @@ static void free_record(struct rb_watched *r)
 
 uint32_t rb_threads_alive(void)
 {
-    return __atomic_load_n(&alive, __ATOMIC_RELAXED);
+    return rb_load_relaxed(&alive);
 }
 
 // Before the last round of destructors it puts itself off, so that what those of the program do is still
@@ -197,7 +197,7 @@ void rb_threads_after_fork(void)
     }
 }
 
-// ---- creation -------------------------------------------------------------------------------------------
+// ---- creation ------------------------------------------------------------------------------------------
 
 // Stacks end before these (unwind.h).
 #define BASE __attribute__((section(RB_THREAD_BASE), noinline))
@@ -242,7 +242,7 @@ static struct rb_watched *prepare(const pthread_attr_t *attr, const uintptr_t *f
     struct rb_watched *child;
 
     rb_agent_start();
-    child = __atomic_load_n(&rb_agent_on, __ATOMIC_RELAXED) ? new_record() : NULL;
+    child = rb_load_relaxed(&rb_agent_on) ? new_record() : NULL;
     if (child) {
         const struct rb_unwind_frame caller = {frame[1], (uintptr_t)(frame + 2), frame[0]};
         child->parent = rb_agent_me ? rb_agent_me->id : RB_NO_THREAD;
@@ -284,7 +284,7 @@ RB_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
     return r;
 }
 
-// ---- once -----------------------------------------------------------------------------------------------
+// ---- once ----------------------------------------------------------------------------------------------
 
 // What the function does is released when it ends, inside libc: it is counted then, before libc lets others
 // by.

@@ -85,7 +85,7 @@ struct rb_code_touch {
     bool exact; // else only the bytes that were watched are known to be among them
 };
 
-// ---- in the agent: libc alone, async-signal-safe but for open and close
+// ---- in the agent: libc alone, async-signal-safe but for open and close --------------------------------
 
 // Reads and checks all of it. A build-id counts up to its 20th byte; with `bytes` 0 any will do. NULL, or in
 // words what is wrong with it ("" if there is no such file).
@@ -110,7 +110,7 @@ const struct rb_code_row *rb_code_touched(const struct rb_code_row *rows, unsign
                                           const ucontext_t *context, uintptr_t watched, unsigned bytes,
                                           struct rb_code_touch *touch);
 
-// ---- for both sides
+// ---- for both sides ------------------------------------------------------------------------------------
 
 uint32_t rb_code_checksum(const struct rb_code_header *header); // with what follows it, as its counts say
 // What stands for the build-id of a file that has none.

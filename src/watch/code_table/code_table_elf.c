@@ -299,7 +299,7 @@ static void tidy_ranges(struct rb_code_file *f)
     f->ranges = kept;
 }
 
-// ---- symbols and relocations ----------------------------------------------------------------------------
+// ---- symbols and relocations ---------------------------------------------------------------------------
 
 // The entries of a section of symbols or relocations, if it is one and in the file.
 static uint64_t entries_of(const struct rb_code_file *f, const Elf64_Shdr *s, const uint8_t **data)

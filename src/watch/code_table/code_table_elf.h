@@ -52,7 +52,7 @@ const uint8_t *rb_code_file_code(const struct rb_code_file *f, uint64_t start, u
 // Is it mapped and never written once the program runs?
 bool rb_code_file_read_only(const struct rb_code_file *f, uint64_t address);
 
-// ---- .eh_frame (code_table_frames.c)
+// ---- .eh_frame (code_table_frames.c) -------------------------------------------------------------------
 
 // Appends the ranges of a piece of .eh_frame that is at `address` when loaded.
 int rb_code_frames(struct rb_code_file *f, const uint8_t *data, size_t bytes, uint64_t address,

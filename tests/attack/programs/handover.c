@@ -70,7 +70,7 @@ static void *back(void *unused)
     return unused;
 }
 
-// ---- descriptors
+// ---- descriptors ---------------------------------------------------------------------------------------
 static void pipes(void)
 {
     for (int i = 0; i < 2; i++)
@@ -240,7 +240,7 @@ static void take_stream(int d)
     MUST(fgets(line, sizeof(line), stream[d][0]));
 }
 
-// ---- queues and semaphores
+// ---- queues and semaphores -----------------------------------------------------------------------------
 static mqd_t queue[2];
 static void queues(void)
 {
@@ -345,7 +345,7 @@ static void take_futex(int d)
     }
 }
 
-// ---- signals
+// ---- signals -------------------------------------------------------------------------------------------
 static pthread_t thread[2];
 static void blocked(void)
 {
@@ -368,7 +368,7 @@ static void take_signal(int d)
     MUST(sigwait(&s, &number) == 0);
 }
 
-// ---- names of files
+// ---- names of files ------------------------------------------------------------------------------------
 static void remove_folder(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -458,7 +458,7 @@ static void take_inotify(int d)
     MUST(unlink(path) == 0);
 }
 
-// ---- libc
+// ---- libc ----------------------------------------------------------------------------------------------
 static FILE *locked;
 static atomic_int whose;
 static void files(void)

@@ -108,9 +108,9 @@ RB_EXPORT int __tsan_java_fini(void)
     return rb_finish(0);
 }
 
-// ---- locks
-// --------------------------------------------------------------------------------------------------- They
-// may be locked several times; how often is counted in the object.
+// ---- locks ---------------------------------------------------------------------------------------------
+
+// They may be locked several times; how often is counted in the object.
 
 static void lock(struct rb_self *me, uintptr_t mutex, int times)
 {

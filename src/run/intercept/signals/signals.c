@@ -84,18 +84,18 @@ void rb_event_asked(struct rb_self *me, const struct sigevent *event)
 
 void rb_signal_by_fds(int number)
 {
-    __atomic_fetch_or(&rb_signals_of_fds, rb_signal_bit(number), __ATOMIC_RELAXED);
+    rb_fetch_or_relaxed(&rb_signals_of_fds, rb_signal_bit(number));
 }
 
 void rb_event_by_fds(const struct sigevent *event)
 {
     if (event)
-        __atomic_fetch_or(&rb_signals_of_fds, sent_by(event), __ATOMIC_RELAXED);
+        rb_fetch_or_relaxed(&rb_signals_of_fds, sent_by(event));
 }
 
 void rb_timer_made(const struct sigevent *event)
 {
-    __atomic_fetch_or(&timer_signals, event ? sent_by(event) : rb_signal_bit(SIGALRM), __ATOMIC_RELAXED);
+    rb_fetch_or_relaxed(&timer_signals, event ? sent_by(event) : rb_signal_bit(SIGALRM));
 }
 
 void rb_timer_set(struct rb_self *me, int which)
@@ -106,7 +106,7 @@ void rb_timer_set(struct rb_self *me, int which)
     if (which >= 0 && which < (int)RB_LENGTH(sends))
         rb_on_release(me, rb_signal_object(sends[which]));
     if (which < 0)
-        rb_signals_release(me, __atomic_load_n(&timer_signals, __ATOMIC_RELAXED));
+        rb_signals_release(me, rb_load_relaxed(&timer_signals));
 }
 
 static bool is_fault(int number, const siginfo_t *info)
@@ -258,7 +258,7 @@ static void without_handler(int number, siginfo_t *info)
 
     if (RB_REAL(sigaction)(number, NULL, &now))
         return;
-    const uint64_t word = __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE);
+    const uint64_t word = rb_load_acquire(&handlers[number]);
     if (is_ours(&now) && !function_of(word)) {
         if (number == SIGCHLD || number == SIGURG || number == SIGWINCH || number == SIGCONT)
             return;
@@ -272,11 +272,10 @@ static void without_handler(int number, siginfo_t *info)
 // The handler to call now, which has its only turn perhaps.
 static uint64_t take_handler(int number)
 {
-    uint64_t word = __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE);
+    uint64_t word = rb_load_acquire(&handlers[number]);
 
     while (word & RUNS_ONCE && function_of(word))
-        if (__atomic_compare_exchange_n(&handlers[number], &word, word & NO_FUNCTION, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_ACQUIRE))
+        if (rb_cas_strong_acq_rel(&handlers[number], &word, word & NO_FUNCTION))
             break;
     return word;
 }
@@ -337,13 +336,13 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
 void rb_signal_told(int number, const struct sigaction *action)
 {
     RB_BESIDE((void)0, rb_on_release(me, rb_signal_object(number)));
-    __atomic_store_n(&handlers[number], word_of(number, action), __ATOMIC_RELEASE);
+    rb_store_release(&handlers[number], word_of(number, action));
 }
 
 void rb_signal_asked(int number, struct sigaction *action)
 {
     if (is_ours(action))
-        as_asked(action, __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE));
+        as_asked(action, rb_load_acquire(&handlers[number]));
 }
 
 // In place of the program's. With SA_RESETHAND the kernel would forget us although the handler may have to
@@ -363,7 +362,7 @@ int rb_signal_action(int number, const struct sigaction *action, struct sigactio
 
     if (number <= 0 || number >= SIGNALS || !rb_process.on)
         return RB_REAL(sigaction)(number, action, old);
-    const uint64_t previous = __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE);
+    const uint64_t previous = rb_load_acquire(&handlers[number]);
     if (action) {
         wanted = *action;
         if (wanted.sa_sigaction == rb_on_signal) // the kernel has told the program
@@ -379,7 +378,7 @@ int rb_signal_action(int number, const struct sigaction *action, struct sigactio
     }
     const int r = RB_REAL(sigaction)(number, handles ? &mine : action, &before);
     if (handles ? r != 0 : action && r == 0)
-        __atomic_store_n(&handlers[number], r ? previous : 0, __ATOMIC_RELEASE);
+        rb_store_release(&handlers[number], r ? previous : 0);
     if (r == 0 && old) {
         *old = before;
         if (is_ours(&before))

@@ -39,7 +39,7 @@ static void *until_told(void *given)
 {
     uint32_t *told = given;
 
-    while (!__atomic_load_n(told, __ATOMIC_ACQUIRE))
+    while (!rb_load_acquire(told))
         syscall(SYS_futex, told, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
     return NULL;
 }
@@ -55,7 +55,7 @@ static void have_it_installed(void)
     const int r = RB_REAL(pthread_create)(&thread, NULL, until_told, &told);
     if (r == 0) {
         RB_REAL(pthread_cancel)(thread);
-        __atomic_store_n(&told, 1, __ATOMIC_RELEASE);
+        rb_store_release(&told, 1);
         syscall(SYS_futex, &told, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
         RB_REAL(pthread_join)(thread, NULL);
     }
@@ -96,9 +96,9 @@ static void note_and_stand_in_front(bool *mine, const bool *other)
 {
     if (!rb_process.on)
         return;
-    if (!__atomic_load_n(mine, __ATOMIC_RELAXED))
-        __atomic_store_n(mine, true, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(other, __ATOMIC_SEQ_CST))
+    if (!rb_load_relaxed(mine))
+        rb_store_seq_cst(mine, true);
+    if (rb_load_seq_cst(other))
         stand_in_front_once();
 }
 

@@ -21,7 +21,7 @@ static sighandler_t ask(int number, sighandler_t handler, int flags, bool blocks
 
 static sighandler_t ask_as_bsd(int number, sighandler_t handler)
 {
-    const bool ends_calls = __atomic_load_n(&interrupts, __ATOMIC_RELAXED) & rb_signal_bit(number);
+    const bool ends_calls = rb_load_relaxed(&interrupts) & rb_signal_bit(number);
 
     return ask(number, handler, ends_calls ? 0 : SA_RESTART, true);
 }
@@ -75,10 +75,10 @@ RB_INTERCEPT(int, siginterrupt, (int number, int ends_calls))
     if (rb_signal_action(number, NULL, &action))
         return -1;
     if (ends_calls) {
-        __atomic_fetch_or(&interrupts, rb_signal_bit(number), __ATOMIC_RELAXED);
+        rb_fetch_or_relaxed(&interrupts, rb_signal_bit(number));
         action.sa_flags &= ~SA_RESTART;
     } else {
-        __atomic_fetch_and(&interrupts, ~rb_signal_bit(number), __ATOMIC_RELAXED);
+        rb_fetch_and_relaxed(&interrupts, ~rb_signal_bit(number));
         action.sa_flags |= SA_RESTART;
     }
     return rb_signal_action(number, &action, NULL);

@@ -45,12 +45,11 @@ static bool keep_contents(struct rb_signal_queue *q, int number, const siginfo_t
     for (unsigned i = 0; i < RB_SIGNALS_KEPT; i++) {
         struct rb_kept_signal *k = &q->kept[i];
         uint32_t none = 0;
-        if (!__atomic_compare_exchange_n(&k->number, &none, (uint32_t)number, false, __ATOMIC_RELAXED,
-                                         __ATOMIC_RELAXED))
+        if (!rb_cas_strong_relaxed(&k->number, &none, (uint32_t)number))
             continue;
-        k->order = __atomic_add_fetch(&q->arrivals, 1, __ATOMIC_RELAXED);
+        k->order = rb_add_fetch_relaxed(&q->arrivals, 1);
         __builtin_memcpy(k->contents, info, sizeof(k->contents));
-        __atomic_add_fetch(&q->count, 1, __ATOMIC_RELAXED);
+        rb_add_fetch_relaxed(&q->count, 1);
         return true;
     }
     return false;
@@ -73,13 +72,13 @@ static void exchange_contents(struct rb_signal_queue *q, struct rb_kept_signal *
     __builtin_memcpy(oldest, k->contents, sizeof(oldest));
     __builtin_memcpy(k->contents, info, sizeof(oldest));
     __builtin_memcpy(info, oldest, sizeof(oldest));
-    k->order = __atomic_add_fetch(&q->arrivals, 1, __ATOMIC_RELAXED);
+    k->order = rb_add_fetch_relaxed(&q->arrivals, 1);
 }
 
 static void give_up(struct rb_signal_queue *q, struct rb_kept_signal *k)
 {
-    __atomic_store_n(&k->number, 0, __ATOMIC_RELAXED);
-    __atomic_sub_fetch(&q->count, 1, __ATOMIC_RELAXED);
+    rb_store_relaxed(&k->number, 0);
+    rb_sub_fetch_relaxed(&q->count, 1);
 }
 
 // ---- what signals.c asks for ---------------------------------------------------------------------------
@@ -104,7 +103,7 @@ void rb_signal_keep(struct rb_self *me, int number, siginfo_t *info)
     info->si_errno = TOKEN;
     if (send_to_self(me, number, info) == 0)
         return;
-    __atomic_fetch_or(&q->overflowed, rb_signal_bit(number), __ATOMIC_RELAXED);
+    rb_fetch_or_relaxed(&q->overflowed, rb_signal_bit(number));
     send_without_contents(me, number);
 }
 

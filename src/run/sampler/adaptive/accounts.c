@@ -36,19 +36,19 @@ void rb_adaptive_wake(bool (*give)(struct rb_site *s))
 // `income` is the budget's share of what the program used, `cost` what the ticker did.
 static void pay_in(int64_t income, int64_t cost)
 {
-    const uint64_t synced = __atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED);
+    const uint64_t synced = rb_load_relaxed(&rb_now.synced);
     const int64_t back = rb_book.debt < income / DEBT_SHARE ? rb_book.debt : income / DEBT_SHARE;
 
     rb_book.synced = (int64_t)(synced - rb_book.seen_synced);
     rb_book.seen_synced = synced;
-    __atomic_fetch_add(&rb_book.episode_earned, income, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&rb_book.episode_earned, income);
     rb_book.debt -= back;
     rb_book.earned = income - back - cost;
     const int64_t saved = rb_resting() ? 0 : rb_book.earned / WINDOW_SHARE; // there are none while all rests
-    if (__atomic_add_fetch(&rb_now.saved, saved, __ATOMIC_RELAXED) > rb_book.most)
-        __atomic_store_n(&rb_now.saved, rb_book.most, __ATOMIC_RELAXED);
-    if (__atomic_add_fetch(&rb_now.allowance, rb_book.earned - saved, __ATOMIC_RELAXED) > rb_book.most)
-        __atomic_store_n(&rb_now.allowance, rb_book.most, __ATOMIC_RELAXED);
+    if (rb_add_fetch_relaxed(&rb_now.saved, saved) > rb_book.most)
+        rb_store_relaxed(&rb_now.saved, rb_book.most);
+    if (rb_add_fetch_relaxed(&rb_now.allowance, rb_book.earned - saved) > rb_book.most)
+        rb_store_relaxed(&rb_now.allowance, rb_book.most);
     rb_watchpoints_turn(income, rb_adaptive_is_open() && rb_now.taking);
 }
 
@@ -59,7 +59,7 @@ static bool earn(void)
     const uint64_t cpu = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID), ticker = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const uint64_t turns_ns =
         ticker < rb_book.turn_ns ? ticker : ticker - rb_book.turn_ns; // a new ticker begins at 0
-    const uint64_t spent = __atomic_load_n(&rb_now.spent, __ATOMIC_RELAXED);
+    const uint64_t spent = rb_load_relaxed(&rb_now.spent);
     const uint64_t real_ns = rb_clock_ns(CLOCK_MONOTONIC);
     const double real = (double)(real_ns - rb_book.started_ns);
     const double share = rb_budget_aim();
@@ -77,9 +77,9 @@ static bool earn(void)
         own_ns = 0;
     const double waiting = rb_waiting_turn(&rb_book.wait, own_ns, rb_book.own_ns, rb_book.episodes);
     const uint64_t waited = (uint64_t)(waiting * rb_book.ticks_a_ns);
-    __atomic_fetch_add(&rb_now.spent, waited, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&rb_now.synced, waited, __ATOMIC_RELAXED);
-    __atomic_fetch_sub(&rb_now.allowance, (int64_t)waited, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&rb_now.spent, waited);
+    rb_fetch_add_relaxed(&rb_now.synced, waited);
+    rb_fetch_sub_relaxed(&rb_now.allowance, (int64_t)waited);
     own_ns = own_ns > waiting ? own_ns - waiting : 0;
     rb_book.own_ns += own_ns;
     rb_now.warm = rb_book.own_ns > WARM_NS;
@@ -100,7 +100,7 @@ static bool earn(void)
 // too little.
 static void size_bursts(void)
 {
-    const int64_t allowance = __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED);
+    const int64_t allowance = rb_load_relaxed(&rb_now.allowance);
     uint32_t burst = rb_burst;
 
     if (allowance < rb_book.earned && burst > RB_BURST_LEAST)
@@ -118,7 +118,7 @@ static void wake_some(void)
     uint32_t count = 0;
 
     const bool all = !rb_now.gated || ++rb_book.wakes % ALL_TURNS == 0 ||
-                     __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) > 4 * rb_book.all_cost;
+                     rb_load_relaxed(&rb_now.allowance) > 4 * rb_book.all_cost;
 
     size_bursts();
     if (sites <= WAKES || 8 * (int64_t)rb_book.flip_ticks < rb_book.earned) {
@@ -145,7 +145,7 @@ static void wake_some(void)
 // takes at the pace of the last turn: each of its turns interrupts the program, whose threads may hold locks.
 static uint64_t until_earned(int64_t ticks)
 {
-    const int64_t missing = ticks - __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED);
+    const int64_t missing = ticks - rb_load_relaxed(&rb_now.allowance);
     const double turns = rb_book.pace > 0 ? (double)missing / rb_book.pace / 2 : 0;
     const double ns = turns > 1 ? turns * TURN : TURN;
 
@@ -165,8 +165,7 @@ static bool rest_or_not(void)
 
     rb_spin_lock(&rb_book.changing);
     rests = rb_resting();
-    const bool rested =
-        rb_book.asks || __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) > rb_episode_price();
+    const bool rested = rb_book.asks || rb_load_relaxed(&rb_now.allowance) > rb_episode_price();
     changes = rests ? rested && !rb_book.wait.unknown : rb_episode_is_exhausted() || rb_book.wait.unknown;
     const bool asked = rb_book.asks;
     if (changes)
@@ -178,7 +177,7 @@ static bool rest_or_not(void)
     else if (changes)
         rb_episode_end();
     if (changes || rested)
-        __atomic_store_n(&rb_now.brief, 0, __ATOMIC_RELAXED); // enough for one of the usual kind was earned
+        rb_store_relaxed(&rb_now.brief, 0); // enough for one of the usual kind was earned
     if (changes)
         rb_waiting_change(&rb_book.wait, rb_book.episodes, rests);
     rb_spin_unlock(&rb_book.changing);
@@ -192,11 +191,11 @@ static bool rest_or_not(void)
 void rb_adaptive_pause(void)
 {
     rb_spin_lock(&rb_book.changing);
-    __atomic_store_n(&rb_now.mode, QUIET, __ATOMIC_RELEASE);
+    rb_store_release(&rb_now.mode, QUIET);
     rb_thin_end();
-    __atomic_store_n(&rb_now.allowance, INT64_MIN / 2, __ATOMIC_RELAXED); // below what may be owed for new code
-    __atomic_store_n(&rb_now.saved, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&rb_now.grace, 0, __ATOMIC_RELAXED);
+    rb_store_relaxed(&rb_now.allowance, INT64_MIN / 2); // below what may be owed for new code
+    rb_store_relaxed(&rb_now.saved, 0);
+    rb_store_relaxed(&rb_now.grace, 0);
     if (!rb_resting())
         rb_episode_end();
     rb_spin_unlock(&rb_book.changing);
@@ -205,7 +204,7 @@ void rb_adaptive_pause(void)
 
 uint64_t rb_adaptive_turn(void)
 {
-    const uint32_t mode = __atomic_load_n(&rb_now.mode, __ATOMIC_ACQUIRE);
+    const uint32_t mode = rb_load_acquire(&rb_now.mode);
     const bool busy = earn();
 
     if (mode == COUNTING || mode == OPEN) {
@@ -226,7 +225,7 @@ uint64_t rb_adaptive_turn(void)
     if (rest_or_not())
         return rb_book.wait.unknown ? TURN : until_earned(rb_episode_price());
     const int64_t window = (int64_t)(1e6 * rb_book.ticks_a_ns) + 4 * (int64_t)rb_book.flip_ticks;
-    if (rb_now.warm && __atomic_load_n(&rb_now.saved, __ATOMIC_RELAXED) > 2 * window) {
+    if (rb_now.warm && rb_load_relaxed(&rb_now.saved) > 2 * window) {
         if (rb_window_is_ahead())
             rb_window_open();
         return SHORT_TURN;
@@ -235,7 +234,7 @@ uint64_t rb_adaptive_turn(void)
         rb_book.synced > (int64_t)(DEAR_NS * rb_book.ticks_a_ns) && rb_book.synced > rb_book.earned;
     const int64_t most = rb_book.most / WAKE_SHARE,
                   needed = rb_book.wake_cost < most ? rb_book.wake_cost : most;
-    if (__atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) >= needed) {
+    if (rb_load_relaxed(&rb_now.allowance) >= needed) {
         wake_some();
     } else {
         size_bursts();

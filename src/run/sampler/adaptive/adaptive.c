@@ -14,6 +14,7 @@
 // Both accounts are in ticks of the clock. The ticker adds budget= of what the program itself has used;
 // threads take off what their accesses and their synchronisation cost, as measured. Below zero nothing is
 // taken but the first calls of a site.
+#include "run/sampler/adaptive/adaptive.h"
 #include "inproc/clocks.h"
 #include "run/access/access.h"
 #include "run/access/address_filter.h"
@@ -21,7 +22,6 @@
 #include "run/core/init.h"
 #include "run/core/ticker.h"
 #include "run/core/upcalls.h"
-#include "run/sampler/adaptive/adaptive.h"
 #include "run/sampler/adaptive/budget.h"
 #include "run/sampler/adaptive/bursts.h"
 #include "run/sites/gates.h"
@@ -50,8 +50,7 @@ static void thin_start(int64_t allowance)
 {
     if (allowance <= rb_now.lavish || rb_now.warm)
         rb_thin_end();
-    else if (allowance <= rb_now.lavish + rb_now.lavish * 3 / 4 &&
-             !__atomic_load_n(&rb_thin, __ATOMIC_RELAXED))
+    else if (allowance <= rb_now.lavish + rb_now.lavish * 3 / 4 && !rb_load_relaxed(&rb_thin))
         rb_thin_begin(rb_mix64(rb_sampling_process.seed));
 }
 
@@ -61,8 +60,8 @@ static void thin_start(int64_t allowance)
 // more than a turn's earnings.
 static bool goes_on(struct rb_site *s)
 {
-    return rb_burst_was_slow(s, rb_book.ticks_a_ns) &&
-           __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) > rb_book.earned && rb_burst_give(s);
+    return rb_burst_was_slow(s, rb_book.ticks_a_ns) && rb_load_relaxed(&rb_now.allowance) > rb_book.earned &&
+           rb_burst_give(s);
 }
 
 // Code that has not had its first looks cannot have one now, as all rests and much is owed: it may a little
@@ -84,14 +83,14 @@ static bool is_patient(struct rb_site *s)
 static RB_NOINLINE void wake_for_new(void)
 {
     const uint64_t ticks = rb_arch_ticks();
-    const bool rich = __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) > 8 * (int64_t)rb_book.flip_ticks;
+    const bool rich = rb_load_relaxed(&rb_now.allowance) > 8 * (int64_t)rb_book.flip_ticks;
 
     if (!rb_now.threaded || rb_resting() ||
         ticks - rb_book.woken_ticks < (uint64_t)(NEW_NS * rb_book.ticks_a_ns))
         return;
     if (!rich) {
         // Negative: an episode has just begun for what is new.
-        const int64_t since = (int64_t)(ticks - __atomic_load_n(&rb_now.grace, __ATOMIC_RELAXED));
+        const int64_t since = (int64_t)(ticks - rb_load_relaxed(&rb_now.grace));
         if (!rb_now.warm || rb_adaptive_is_overdrawn() ||
             (since >= 0 && since < (int64_t)(CREDIT_NS * rb_book.ticks_a_ns)))
             return;
@@ -102,7 +101,7 @@ static RB_NOINLINE void wake_for_new(void)
 
 static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
 {
-    const uint32_t mode = __atomic_load_n(&rb_now.mode, __ATOMIC_RELAXED);
+    const uint32_t mode = rb_load_relaxed(&rb_now.mode);
 
     if (RB_UNLIKELY(!s->taken && !s->left) && rb_burst_give_first(s))
         wake_for_new();
@@ -137,7 +136,7 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
 // when all that sleeps, it is soon closed.
 static bool at_gate(struct rb_self *me, struct rb_site *s)
 {
-    const uint32_t mode = __atomic_load_n(&rb_now.mode, __ATOMIC_RELAXED);
+    const uint32_t mode = rb_load_relaxed(&rb_now.mode);
     const bool taking = rb_now.threaded && rb_adaptive_taking();
     const struct rb_gate_pass pass = rb_gate_pass(me, s, rb_book.ticks_a_ns);
 
@@ -216,7 +215,7 @@ static void have_threads(void)
 {
     if (rb_host.sandboxed)
         return;
-    const bool first = !__atomic_exchange_n(&rb_now.threaded, true, __ATOMIC_ACQ_REL);
+    const bool first = !rb_exchange_acq_rel(&rb_now.threaded, true);
 
     if (first)
         open_account();
@@ -246,14 +245,13 @@ static enum rb_take at_odd_place(struct rb_self *me)
 {
     const bool taken = rb_now.threaded && rb_adaptive_is_open();
 
-    rb_odd_ask(me, taken, rb_adaptive_is_lavish() || __atomic_load_n(&rb_now.mode, __ATOMIC_RELAXED) == OPEN,
-               rb_budget_aim());
+    rb_odd_ask(me, taken, rb_adaptive_is_lavish() || rb_load_relaxed(&rb_now.mode) == OPEN, rb_budget_aim());
     return taken ? RB_TAKE : RB_PASS;
 }
 
 static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
-    const uint32_t mode = __atomic_load_n(&rb_now.mode, __ATOMIC_RELAXED);
+    const uint32_t mode = rb_load_relaxed(&rb_now.mode);
 
     if (RB_UNLIKELY(!rb_adaptive_taking())) {
         struct rb_site *s = rb_site_at(me, pc);
@@ -283,7 +281,7 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
         *gap = CLOSE_GAP;
         return RB_PASS;
     }
-    if (RB_UNLIKELY(__atomic_load_n(&rb_thin, __ATOMIC_RELAXED)))
+    if (RB_UNLIKELY(rb_load_relaxed(&rb_thin)))
         me->sampling.ticks += passed * PASS_TICKS;
     else
         me->sampling.window += mode == OPEN;
@@ -310,10 +308,10 @@ static void tell_synced(struct rb_sampling *s)
     if (RB_LIKELY(spent < BATCH))
         return;
     s->sync_ticks = 0;
-    __atomic_fetch_add(&rb_now.spent, spent, __ATOMIC_RELAXED);
-    const uint64_t synced = __atomic_add_fetch(&rb_now.synced, spent, __ATOMIC_RELAXED);
-    const int64_t left = __atomic_sub_fetch(&rb_now.allowance, (int64_t)spent, __ATOMIC_RELAXED);
-    const uint64_t brief = __atomic_load_n(&rb_now.brief, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&rb_now.spent, spent);
+    const uint64_t synced = rb_add_fetch_relaxed(&rb_now.synced, spent);
+    const int64_t left = rb_sub_fetch_relaxed(&rb_now.allowance, (int64_t)spent);
+    const uint64_t brief = rb_load_relaxed(&rb_now.brief);
     if (RB_UNLIKELY(brief ? synced > brief && left < rb_episode_price() : rb_episode_is_exhausted()))
         rb_episode_cut();
 }
@@ -335,17 +333,16 @@ static void cost(struct rb_self *me, uint64_t ticks)
         return;
     const int64_t spent = (int64_t)s->ticks;
     s->ticks = 0;
-    __atomic_fetch_add(&rb_now.spent, (uint64_t)spent, __ATOMIC_RELAXED);
-    const bool open = __atomic_load_n(&rb_now.mode, __ATOMIC_RELAXED) == OPEN;
-    const int64_t left =
-        __atomic_sub_fetch(open ? &rb_now.saved : &rb_now.allowance, spent, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&rb_now.spent, (uint64_t)spent);
+    const bool open = rb_load_relaxed(&rb_now.mode) == OPEN;
+    const int64_t left = rb_sub_fetch_relaxed(open ? &rb_now.saved : &rb_now.allowance, spent);
     if (!open)
         thin_start(left);
     if (s->window) {
-        __atomic_fetch_add(&rb_now.counted, s->window, __ATOMIC_RELAXED);
+        rb_fetch_add_relaxed(&rb_now.counted, s->window);
         s->window = 0;
     }
-    if (open && __atomic_sub_fetch(&rb_now.left, spent, __ATOMIC_RELAXED) < 0)
+    if (open && rb_sub_fetch_relaxed(&rb_now.left, spent) < 0)
         rb_window_end(OPEN);
 }
 
@@ -365,7 +362,7 @@ static void synced(struct rb_self *me, uint64_t ticks)
 
 static void end(struct rb_self *me)
 {
-    __atomic_fetch_add(&rb_now.spent, me->sampling.ticks + me->sampling.sync_ticks, __ATOMIC_RELAXED);
+    rb_fetch_add_relaxed(&rb_now.spent, me->sampling.ticks + me->sampling.sync_ticks);
 }
 
 const struct rb_policy rb_policy_adaptive = {.ops = &rb_sample_adaptive,
@@ -381,10 +378,10 @@ const struct rb_policy rb_policy_adaptive = {.ops = &rb_sample_adaptive,
 
 void rb_adaptive_summary(struct rb_adaptive_summary *a)
 {
-    const double spent_ns = (double)__atomic_load_n(&rb_now.spent, __ATOMIC_RELAXED) / rb_book.ticks_a_ns;
+    const double spent_ns = (double)rb_load_relaxed(&rb_now.spent) / rb_book.ticks_a_ns;
     const double cpu = (double)rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     const double each = rb_book.counted ? rb_book.counted_ns / (double)rb_book.counted : 0;
-    const double synced_ns = (double)__atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED) / rb_book.ticks_a_ns;
+    const double synced_ns = (double)rb_load_relaxed(&rb_now.synced) / rb_book.ticks_a_ns;
     const double watched_ns = (double)rb_watchpoints_spent() / rb_book.ticks_a_ns;
 
     *a = (struct rb_adaptive_summary){.episodes = rb_book.episodes,

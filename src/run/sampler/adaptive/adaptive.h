@@ -77,9 +77,9 @@ extern RB_HIDDEN struct rb_book {
 
 RB_INLINE bool rb_adaptive_is_open(void)
 {
-    if (__atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) >= 0)
+    if (rb_load_relaxed(&rb_now.allowance) >= 0)
         return true;
-    const uint64_t grace = __atomic_load_n(&rb_now.grace, __ATOMIC_RELAXED);
+    const uint64_t grace = rb_load_relaxed(&rb_now.grace);
     return RB_UNLIKELY(grace) && (int64_t)(grace - rb_arch_ticks()) > 0;
 }
 
@@ -88,19 +88,19 @@ RB_INLINE void rb_adaptive_grant_grace(void)
 {
     const uint64_t until = rb_arch_ticks() + (uint64_t)(RB_GRACE_NS * rb_book.ticks_a_ns);
 
-    __atomic_store_n(&rb_now.grace, until, __ATOMIC_RELAXED);
+    rb_store_relaxed(&rb_now.grace, until);
 }
 
 // So much was spent on new code that it has to wait as well: it sleeps untouched until all are woken.
 RB_INLINE bool rb_adaptive_is_overdrawn(void)
 {
-    return __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) < -rb_book.most / RB_OVERDRAFT_SHARE;
+    return rb_load_relaxed(&rb_now.allowance) < -rb_book.most / RB_OVERDRAFT_SHARE;
 }
 
 // At the start everything is taken while there is more than half of what was given.
 RB_INLINE bool rb_adaptive_is_lavish(void)
 {
-    return !rb_now.warm && __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) > rb_now.lavish;
+    return !rb_now.warm && rb_load_relaxed(&rb_now.allowance) > rb_now.lavish;
 }
 
 // Sites that sleep, as `give` says; NULL: all.

@@ -19,44 +19,43 @@ int64_t rb_episode_price(void)
 // In this order: docs/runtime.md, section 3.
 void rb_episode_resume(void)
 {
-    __atomic_store_n(&rb_process.rests, false, __ATOMIC_RELEASE);
+    rb_store_release(&rb_process.rests, false);
     rb_history_forget_all();
-    __atomic_store_n(&rb_now.taking, true, __ATOMIC_RELEASE);
+    rb_store_release(&rb_now.taking, true);
     rb_book.episodes++;
 }
 
 void rb_episode_begin(void)
 {
-    __atomic_store_n(&rb_book.episode_from, __atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED),
-                     __ATOMIC_RELAXED);
-    __atomic_store_n(&rb_book.episode_earned, 0, __ATOMIC_RELAXED);
+    rb_store_relaxed(&rb_book.episode_from, rb_load_relaxed(&rb_now.synced));
+    rb_store_relaxed(&rb_book.episode_earned, 0);
     rb_book.asks = false; // new code may come between the answer and the ticker, who would have resumed
     rb_episode_resume();
 }
 
 void rb_episode_end(void)
 {
-    __atomic_store_n(&rb_now.taking, false, __ATOMIC_RELEASE);
-    __atomic_store_n(&rb_process.rests, true, __ATOMIC_RELEASE);
+    rb_store_release(&rb_now.taking, false);
+    rb_store_release(&rb_process.rests, true);
     rb_watchpoints_rest();
 }
 
 bool rb_adaptive_taking(void)
 {
-    return __atomic_load_n(&rb_now.taking, __ATOMIC_ACQUIRE);
+    return rb_load_acquire(&rb_now.taking);
 }
 
 bool rb_adaptive_affords(void)
 {
-    return rb_adaptive_taking() && __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) > 0;
+    return rb_adaptive_taking() && rb_load_relaxed(&rb_now.allowance) > 0;
 }
 
 // More was spent than there was, and of what the episode had most went to synchronisation.
 bool rb_episode_is_exhausted(void)
 {
-    const int64_t synced = (int64_t)(__atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED) -
-                                     __atomic_load_n(&rb_book.episode_from, __ATOMIC_RELAXED));
-    const int64_t earned = __atomic_load_n(&rb_book.episode_earned, __ATOMIC_RELAXED);
+    const int64_t synced =
+        (int64_t)(rb_load_relaxed(&rb_now.synced) - rb_load_relaxed(&rb_book.episode_from));
+    const int64_t earned = rb_load_relaxed(&rb_book.episode_earned);
 
     return !rb_adaptive_is_open() && 2 * synced > earned + rb_book.most / RB_EPISODE_SHARE && !rb_recording;
 }
@@ -67,9 +66,8 @@ bool rb_episode_may_begin(uint16_t taken)
 {
     const int64_t owed = rb_book.most / (taken ? 2 * RB_OVERDRAFT_SHARE : 2);
 
-    return rb_now.threaded && taken < RB_ALWAYS &&
-           __atomic_load_n(&rb_now.allowance, __ATOMIC_RELAXED) >= -owed &&
-           !__atomic_load_n(&rb_book.wait.unknown, __ATOMIC_RELAXED);
+    return rb_now.threaded && taken < RB_ALWAYS && rb_load_relaxed(&rb_now.allowance) >= -owed &&
+           !rb_load_relaxed(&rb_book.wait.unknown);
 }
 
 // The other half of a race is seldom far. So following begins at once, for what is new alone and for a short
@@ -79,9 +77,9 @@ bool rb_episode_rouse(uint16_t taken)
     if (!rb_episode_may_begin(taken) || !rb_spin_try(&rb_book.changing))
         return false;
     if (rb_resting()) {
-        const uint64_t synced = __atomic_load_n(&rb_now.synced, __ATOMIC_RELAXED);
+        const uint64_t synced = rb_load_relaxed(&rb_now.synced);
         rb_adaptive_grant_grace();
-        __atomic_store_n(&rb_now.brief, synced + (uint64_t)rb_book.most / BRIEF_SHARE, __ATOMIC_RELAXED);
+        rb_store_relaxed(&rb_now.brief, synced + (uint64_t)rb_book.most / BRIEF_SHARE);
         rb_episode_begin();
     }
     rb_spin_unlock(&rb_book.changing);
@@ -96,6 +94,6 @@ RB_NOINLINE void rb_episode_cut(void)
         return;
     if (!rb_resting())
         rb_episode_end();
-    __atomic_store_n(&rb_now.brief, 0, __ATOMIC_RELAXED);
+    rb_store_relaxed(&rb_now.brief, 0);
     rb_spin_unlock(&rb_book.changing);
 }

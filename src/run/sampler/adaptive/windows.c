@@ -11,14 +11,14 @@
 void rb_window_end(uint32_t from)
 {
     rb_thin_end();
-    __atomic_compare_exchange_n(&rb_now.mode, &from, CLOSING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    rb_cas_strong_acq_rel(&rb_now.mode, &from, CLOSING);
 }
 
 // A window takes as much as there is, half of it at most kept back, and four times what it takes to wake
 // everybody.
 static int64_t window_ticks(void)
 {
-    const int64_t half = __atomic_load_n(&rb_now.saved, __ATOMIC_RELAXED) / 2;
+    const int64_t half = rb_load_relaxed(&rb_now.saved) / 2;
     const int64_t least = 4 * (int64_t)rb_book.flip_ticks;
 
     return half > least ? half : least;
@@ -29,20 +29,20 @@ static RB_NOINLINE void end_counting(void)
 {
     uint32_t mode = COUNTING;
 
-    if (!__atomic_compare_exchange_n(&rb_now.mode, &mode, CLOSING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (!rb_cas_strong_acq_rel(&rb_now.mode, &mode, CLOSING))
         return;
-    const uint64_t n = __atomic_load_n(&rb_now.counted, __ATOMIC_RELAXED);
+    const uint64_t n = rb_load_relaxed(&rb_now.counted);
     const double ns =
         (double)(rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - rb_book.count_cpu) - (double)n * GATED_NS;
     rb_book.counted += n;
     rb_book.counted_ns += ns > 0 ? ns : 0;
-    __atomic_store_n(&rb_now.left, window_ticks(), __ATOMIC_RELAXED);
-    __atomic_store_n(&rb_now.counted, 0, __ATOMIC_RELAXED);
+    rb_store_relaxed(&rb_now.left, window_ticks());
+    rb_store_relaxed(&rb_now.counted, 0);
     if (rb_book.windows % 2 == 0)
         rb_thin_begin(rb_rng_next(&rb_book.rng));
     else
         rb_thin_end();
-    __atomic_store_n(&rb_now.mode, OPEN, __ATOMIC_RELEASE);
+    rb_store_release(&rb_now.mode, OPEN);
 }
 
 enum rb_take rb_window_count(uint64_t passed, uint64_t *gap)
@@ -51,8 +51,8 @@ enum rb_take rb_window_count(uint64_t passed, uint64_t *gap)
     if (passed > 2 * COUNT_GAP) // while accesses were thinned, before the window
         passed = 1;
     if (passed > COUNT_GAP)
-        __atomic_fetch_add(&rb_now.counted, passed, __ATOMIC_RELAXED);
-    if (__atomic_sub_fetch(&rb_now.left, (int64_t)passed, __ATOMIC_RELAXED) < 0)
+        rb_fetch_add_relaxed(&rb_now.counted, passed);
+    if (rb_sub_fetch_relaxed(&rb_now.left, (int64_t)passed) < 0)
         end_counting();
     return RB_PASS;
 }
@@ -82,12 +82,12 @@ void rb_window_open(void)
     rb_book.opened_ns = rb_clock_ns(CLOCK_MONOTONIC);
     rb_book.count_cpu = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     rb_book.windows++;
-    __atomic_store_n(&rb_now.mode, COUNTING, __ATOMIC_RELEASE);
+    rb_store_release(&rb_now.mode, COUNTING);
 }
 
 void rb_window_close(void)
 {
-    rb_book.in_windows += __atomic_exchange_n(&rb_now.counted, 0, __ATOMIC_RELAXED);
+    rb_book.in_windows += rb_exchange_relaxed(&rb_now.counted, 0);
     rb_sites_flip_all(rb_burst_is_spent, RB_SITE_ASLEEP);
-    __atomic_store_n(&rb_now.mode, QUIET, __ATOMIC_RELEASE);
+    rb_store_release(&rb_now.mode, QUIET);
 }
