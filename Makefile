@@ -2,7 +2,8 @@
 # build, and run.
 #   make            builds into build/          make bench      the tables of docs/performance.md (an hour)
 #   make demo       a first look                make install    PREFIX=/usr/local
-#   make test       all tests, a few minutes    make test-long  fuzzing and the long tier
+#   make test       all tests, ten minutes      make test-long  fuzzing and the long tier
+#   make check      what takes a minute and a half: unit tests, rooms, pairs of programs
 # The plugin for gcc (docs/bodies.md) needs the headers of the gcc that is there; the tests need gfortran, musl, and with clang
 # its headers for programs that talk to a sanitizer.
 PACKAGES = build-essential cmake pkg-config python3 clang lld libomp-dev gfortran libjansson-dev libdw-dev libiberty-dev libzydis-dev libz3-dev libcmocka-dev musl-tools
@@ -13,7 +14,7 @@ BUILD ?= build
 # Builds a configured folder; says so, and shows the compiler's words only if it fails.
 compile = echo "building $(1)/"; cmake --build $(1) -j $(JOBS) >$(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
 
-.PHONY: all build demo test test-long bench bench-online install deps clean format
+.PHONY: all build demo check test test-long bench bench-online install deps clean format
 all: build
 
 # Asks nothing as root, uses sudo otherwise, and does nothing when all is there.
@@ -38,17 +39,21 @@ build: deps
 demo: build
 	@examples/demo.sh $(BUILD)/bin/railbird
 
+# RB_TEST_TRACES: random traces of a property test; `make test` takes more.
+check: build
+	@RB_TEST_TRACES=300 ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -L check
+
 # gcc, clang, and our own code under AddressSanitizer and UndefinedBehaviorSanitizer. What builds programs with several
 # compilers itself is done once, what takes longest is not repeated with clang, and bad input is for the sanitizers.
 ONCE = test_programs|test_cc|test_examples|test_doctor|test_atomic_forms|test_watch_agent
 test: build
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -E test_bad_input
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE only -E test_bad_input
 	@cmake -S . -B build-clang -DCMAKE_C_COMPILER=clang >/dev/null
 	@$(call compile,build-clang)
-	@ctest --test-dir build-clang --output-on-failure -j $(JOBS) -E '$(ONCE)|test_eval|test_stress|test_sampling|test_bad_input|test_record|test_report.sh'
+	@ctest --test-dir build-clang --output-on-failure -j $(JOBS) -LE only -E '$(ONCE)|test_eval|test_stress|test_sampling|test_bad_input|test_record|test_report.sh'
 	@cmake -S . -B build-asan -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	@$(call compile,build-asan)
-	@RB_TEST_TRACES=1000 ctest --test-dir build-asan --output-on-failure -j $(JOBS) -E '$(ONCE)'
+	@RB_TEST_TRACES=1000 ctest --test-dir build-asan --output-on-failure -j $(JOBS) -LE only -E '$(ONCE)'
 
 # Fuzzes each reader for FUZZ_SECONDS, the property tests over many more traces, every program pair 20 times with three
 # compilers, two minutes of stress under each engine and sampler, an hour of attacks, and demo and test three times on a new
