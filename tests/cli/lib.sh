@@ -1,9 +1,10 @@
+# shellcheck shell=bash
 # Sourced by the scripts of this folder: a working folder that goes at the end, and checks that count failures.
 # $RAILBIRD is the program, `command` (an array) what comes first on its command line.
 export LC_ALL=C.UTF-8
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cd "$work"
+cd "$work" || exit
 failures=0
 command=()
 

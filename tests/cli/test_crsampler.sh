@@ -22,7 +22,7 @@ collide() {
   touch races.json
   status=0
   RAILBIRD_OPTIONS="sampler=$sampler:stats=json:stats:report=json:races.json" timeout 300 ./collide "$@" >out 2>err || status=$?
-  grep -qx done out || fail "$sampler, $1: did not come to its end: $(head -c 300 err)"
+  grep -qx "done" out || fail "$sampler, $1: did not come to its end: $(head -c 300 err)"
 }
 stat_of() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p;q" stats; }
 missing() { sed -n 's/.*"watchpoints_missing":"\([^"]*\)".*/\1/p' stats | head -n 1; }
@@ -47,7 +47,7 @@ for sampler in crsampler:1 datacollider:1; do
   expect "$sampler without: status" $status 0
   expect "$sampler without: lines" "$(grep -c "^Railbird: sampler=$sampler: no hardware breakpoints: not permitted" err)" 1
   grep -q '^  watchpoints: not available: not permitted' err || fail "$sampler: the statistics do not say that there are none"
-  grep -qx done out || fail "$sampler without: did not come to its end"
+  grep -qx "done" out || fail "$sampler without: did not come to its end"
 done
 collide crsampler:1 read_only
 if [ -n "$(missing)" ]; then

@@ -112,7 +112,7 @@ for proof in trace window hb; do
     {\"file\":\"open.a.std\",\"events\":[5,6],\"proof\":\"$proof\",\"window\":[0,9]}" >data/labels.json
   run 0 data --json --samplers '' --engines so,wcp
   expect "negatives by $proof" "$(ask "j['negatives']['$proof']")" 2
-  expect "false alarms by $proof" "$(ask "d('so')['total']['false_alarms'].get('$proof', 0)")" $([ $proof = hb ] && echo 0 || echo 1)
+  expect "false alarms by $proof" "$(ask "d('so')['total']['false_alarms'].get('$proof', 0)")" "$([ $proof = hb ] && echo 0 || echo 1)"
 done
 # A real race labelled impossible: the labels lie, and eval says that a sound engine contradicts them.
 labels "{\"file\":\"open.a.std\",\"events\":[$((first - 1)),$((last - 1))],\"proof\":\"trace\",\"window\":[0,9]}" >data/labels.json

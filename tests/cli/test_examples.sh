@@ -76,7 +76,9 @@ if command -v gcc >/dev/null && gcc -g -fsanitize=thread examples/make/counter.c
 fi
 export PKG_CONFIG_PATH=$work/$lib/pkgconfig
 flags=$(pkg-config --variable=instrument_gcc railbird)
+# shellcheck disable=SC2046,SC2086 # several words
 gcc -g $flags $(pkg-config --cflags railbird) -c examples/make/counter.c -o counter.o
+# shellcheck disable=SC2046,SC2086 # several words
 gcc counter.o -o by_hand $(pkg-config --libs railbird)
 races ./by_hand counter.c
 quietly cmake -S examples/cmake -B package -DINSTRUMENT=ON -DCMAKE_PREFIX_PATH="$work/prefix"

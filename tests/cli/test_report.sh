@@ -50,7 +50,7 @@ cmp -s r.jsonl "$data/shop.jsonl" || fail "a refused command changed its input"
 
 # --- text: the golden report; from standard input; in a file; of a file read twice
 run 66 r.jsonl
-diff "$data/shop.txt" out >diff || fail "text differs: $(cat diff)"
+diff "$data/shop.txt" out >differs || fail "text differs: $(cat differs)"
 run 66 - <r.jsonl
 diff "$data/shop.txt" out >/dev/null || fail "standard input gives another report"
 run 66 r.jsonl -o report.txt

@@ -191,7 +191,7 @@ for engine in so st; do
       [ "$sampled" -gt 1000 ] || fail "episodes $ways, $engine: only $sampled accesses sampled"
       [ "$status" = 0 ] || break
     done
-    expect "episodes $ways, $engine: status" "$status" $([ $ways = race ] && echo 66 || echo 0)
+    expect "episodes $ways, $engine: status" "$status" "$([ $ways = race ] && echo 66 || echo 0)"
   done
 done
 options=
@@ -206,7 +206,7 @@ for bodies in two one; do
       watched adaptive $seed tiles
       [ "$status" = 0 ] || break
     done
-    expect "tiles, every $every, $bodies: status" "$status" $([ $every = 8 ] && echo 66 || echo 0)
+    expect "tiles, every $every, $bodies: status" "$status" "$([ $every = 8 ] && echo 66 || echo 0)"
   done
 done
 

@@ -39,7 +39,7 @@ esac
 RAILBIRD_OPTIONS=watch=1:stats=1 ./without ./ways spawn >out 2>err || fail "without: status $?"
 grep -q '^  watchpoints: not available: not permitted' err || fail "the statistics do not say that there are none"
 expect "lines that say so" "$(grep -c '^Railbird: watch=1: no hardware breakpoints .*: not permitted' err)" 1
-grep -qx done out || fail "without: did not come to its end"
+grep -qx "done" out || fail "without: did not come to its end"
 
 watched "" ./ways none
 if [ -n "$(missing)" ]; then
@@ -54,7 +54,7 @@ for way in none block spawn threads close raw handler; do
   watched "" ./ways $way
   expect "$way: status" $status 0
   expect "$way: races" "$(stat_of races)" 0
-  grep -qx done out || fail "$way: did not come to its end"
+  grep -qx "done" out || fail "$way: did not come to its end"
   armed=$((armed + $(stat_of watch_armed)))
 done
 [ $armed -gt 0 ] || fail "no watchpoint was set"
@@ -100,7 +100,7 @@ for source in "$RB_TEST_DATA"/programs/watch/*_race.c; do
       race:66) found=$((found + 1)) ;;
       *) fail "${name}_$twin, seed $seed: status $status: $(tail -n 1 out)" ;;
       esac
-      grep -qx done out || fail "${name}_$twin, seed $seed: did not come to its end"
+      grep -qx "done" out || fail "${name}_$twin, seed $seed: did not come to its end"
       judged=$((judged + $(stat_of watch_judged)))
     done
   done

@@ -105,7 +105,7 @@ gcc -O2 -g "$watch/stress_ways.c" -o ways -lpthread || fail "cannot build ways"
 for way in none fork vfork clone suspend masks own seccomp quick _exit main daemon altstack pthread_exit; do
   status=0
   timeout 300 "$RAILBIRD" watch --per-second 2000 --budget 80% ./ways $way 0.25 >out 2>err || status=$?
-  [ $status = 0 ] && grep -qx done out || fail "ways $way: status $status: $(tail -n 1 out) $(tail -n 1 err)"
+  [ $status = 0 ] && grep -qx "done" out || fail "ways $way: status $status: $(tail -n 1 out) $(tail -n 1 err)"
 done
 gcc -O2 -g "$RB_TEST_DATA/watch/ways.c" -o other_ways -lpthread
 for way in close block raw spawn threads exec; do

@@ -78,6 +78,7 @@ END
   pid=$!
   listening $((port + 2)) || status=1
   for i in 0 1; do
+    # shellcheck disable=SC2046 # no word, or one
     ab -q -n "$requests" -c 8 -s 300 $([ $i = 0 ] || echo -k) "http://127.0.0.1:$((port + i))/page$i" >ab.$i 2>ab.err.$i &
     n[i]=$!
   done

@@ -19,7 +19,7 @@ for engine in "${engines[@]}"; do
     status=0
     RAILBIRD_OPTIONS="engine=$engine:sampler=$sampler" timeout $((seconds + 600)) \
       "$folder/stress" "$seconds" "$threads" >"$folder/out" 2>"$folder/err" || status=$?
-    if [ $status -eq 0 ] && tail -n 1 "$folder/out" | grep -qx done && ! grep -q WARNING "$folder/err"; then
+    if [ $status -eq 0 ] && tail -n 1 "$folder/out" | grep -qx "done" && ! grep -q WARNING "$folder/err"; then
       passed=$((passed + 1))
       echo "ok   $engine $sampler: $(head -n 1 "$folder/out")"
     else

@@ -24,7 +24,7 @@ for sampler in "${samplers[@]}"; do
   RAILBIRD_OPTIONS="sampler=$sampler:stats=json:$folder/stats" timeout $((seconds + 600)) \
     "$folder/stress" "$seconds" "$threads" >"$folder/out" 2>"$folder/err" || status=$?
   flips=$(tail -n 1 "$folder/stats" 2>/dev/null | sed -n 's/.*"flips": *\([0-9]*\).*/\1/p')
-  if [ $status -eq 0 ] && tail -n 1 "$folder/out" | grep -qx done && ! grep -q WARNING "$folder/err" &&
+  if [ $status -eq 0 ] && tail -n 1 "$folder/out" | grep -qx "done" && ! grep -q WARNING "$folder/err" &&
     [ "${flips:-0}" -gt $((seconds * 1000)) ]; then
     passed=$((passed + 1))
     echo "ok   $sampler: $(head -n 1 "$folder/out"), $flips sites switched"

@@ -16,7 +16,7 @@ for ((i = 0; i < runs; i++)); do
     status=0
     timeout $((seconds + 600)) "$RAILBIRD" watch --mode $mode --per-second 1000 --budget 50% -o stats=1 \
       -- "$work/stress" "$seconds" "$threads" >"$work/out" 2>"$work/err" || status=$?
-    if [ $status = 0 ] && tail -n 1 "$work/out" | grep -qx done; then
+    if [ $status = 0 ] && tail -n 1 "$work/out" | grep -qx "done"; then
       echo "ok   $mode: $(head -n 1 "$work/out"); $(grep '^Railbird: watch' "$work/err" | tail -n 1)"
     else
       failed=$((failed + 1))

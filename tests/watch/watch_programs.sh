@@ -21,7 +21,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 programs=("$@")
-[ ${#programs[@]} -gt 0 ] || programs=($(cd "$here/programs" && ls *.c *.cpp))
+[ ${#programs[@]} -gt 0 ] || mapfile -t programs < <(cd "$here/programs" && ls -- *.c *.cpp)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
