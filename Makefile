@@ -3,6 +3,7 @@
 #   make            builds into build/          make bench      the tables of docs/performance.md (an hour)
 #   make demo       a first look                make install    PREFIX=/usr/local
 #   make test       all tests, ten minutes      make test-long  fuzzing and the long tier
+#   make lint       clang-tidy and shellcheck
 #   make check      what takes a minute and a half: unit tests, rooms, pairs of programs
 # The plugin for gcc (docs/bodies.md) needs the headers of the gcc that is there; the tests need gfortran, musl, and with clang
 # its headers for programs that talk to a sanitizer.
@@ -14,7 +15,7 @@ BUILD ?= build
 # Builds a configured folder; says so, and shows the compiler's words only if it fails.
 compile = echo "building $(1)/"; cmake --build $(1) -j $(JOBS) >$(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
 
-.PHONY: all build demo check test test-long bench bench-online install deps clean format
+.PHONY: all build demo check lint test test-long bench bench-online install deps clean format
 all: build
 
 # Asks nothing as root, uses sudo otherwise, and does nothing when all is there.
@@ -43,12 +44,21 @@ demo: build
 check: build
 	@RB_TEST_TRACES=300 ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -L check
 
+# The tidy compiler is clang, so it goes by the commands of a build with clang.
+lint:
+	@$(call need,$(PACKAGES) clang-tidy shellcheck)
+	@cmake -S . -B build-clang -DCMAKE_C_COMPILER=clang >/dev/null
+	@echo "clang-tidy and shellcheck"
+	@find src -name '*.c' | grep -v '/selftest/\|/shims/\|/nop\.c' | xargs -P $(JOBS) -n 8 clang-tidy -p build-clang --quiet 2>build-clang/tidy.log || \
+	  { cat build-clang/tidy.log; exit 1; }
+	@find tests examples bench packaging src -name '*.sh' | xargs shellcheck -x -S warning
+
 # gcc, clang, and our own code under AddressSanitizer and UndefinedBehaviorSanitizer. What builds programs with several
 # compilers itself is done once, what takes longest is not repeated with clang, and bad input is for the sanitizers.
 ONCE = test_programs|test_cc|test_examples|test_doctor|test_atomic_forms|test_watch_agent
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE only -E test_bad_input
-	@cmake -S . -B build-clang -DCMAKE_C_COMPILER=clang >/dev/null
+	@$(MAKE) --no-print-directory lint
 	@$(call compile,build-clang)
 	@ctest --test-dir build-clang --output-on-failure -j $(JOBS) -LE only -E '$(ONCE)|test_eval|test_stress|test_sampling|test_bad_input|test_record|test_report.sh'
 	@cmake -S . -B build-asan -DRB_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
