@@ -115,7 +115,7 @@ size_t rb_sampling_piece(void)
 }
 
 // Through a gate, or from one body to the other: is it still open afterwards?
-static bool pass(struct rb_self *me, uintptr_t pc, bool gate)
+static bool pass_gate(struct rb_self *me, uintptr_t pc, bool gate)
 {
     const uint64_t start = rb_process.by_cost ? rb_arch_ticks() : 0;
     struct rb_site *s = gate ? rb_gate_at(pc) : rb_site_at(me, pc);
@@ -134,7 +134,7 @@ void rb_sampling_gate(unsigned char *gate)
 
     if (!me)
         return;
-    pass(me, (uintptr_t)gate, true);
+    pass_gate(me, (uintptr_t)gate, true);
     rb_leave(me);
 }
 
@@ -149,7 +149,7 @@ int rb_sampling_probe(uintptr_t nothing, uintptr_t nothing_either, uintptr_t pc)
     me = rb_enter();
     if (!me)
         return false;
-    const bool open = pass(me, pc, false);
+    const bool open = pass_gate(me, pc, false);
     rb_leave(me);
     return open;
 }

@@ -20,7 +20,7 @@ static uint64_t handed_out; // numbers so far
 static uint64_t from, to;   // the last sampling period drawn
 static uint32_t batch;
 
-static int init(void)
+static int pacer_init(void)
 {
     const uint64_t length = rb_sampling_process.spec.length;
 
@@ -31,13 +31,13 @@ static int init(void)
     return 0;
 }
 
-static uint64_t begin(struct rb_self *me)
+static uint64_t pacer_begin_thread(struct rb_self *me)
 {
     (void)me;
     return 0;
 }
 
-static void claim(struct rb_sampling *s)
+static void claim_period(struct rb_sampling *s)
 {
     const uint64_t length = rb_sampling_process.spec.length;
 
@@ -54,18 +54,21 @@ static void claim(struct rb_sampling *s)
     s->left = batch;
 }
 
-static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+static enum rb_take pacer_decide(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
     struct rb_sampling *s = &me->sampling;
 
     (void)pc;
     (void)passed;
     if (s->left == 0)
-        claim(s);
+        claim_period(s);
     s->left--;
     *gap = 0;
     return s->take ? RB_TAKE : RB_CHECK;
 }
 
-const struct rb_policy rb_policy_pacer = {
-    .ops = &rb_sample_pacer, .whole = true, .init = init, .begin = begin, .next = next};
+const struct rb_policy rb_policy_pacer = {.ops = &rb_sample_pacer,
+                                          .whole = true,
+                                          .init = pacer_init,
+                                          .begin = pacer_begin_thread,
+                                          .next = pacer_decide};

@@ -36,19 +36,19 @@ struct rb_function {
 
 static struct rb_function *shared; // ALL_SHARED of them; the first counts what is outside any function
 
-static const struct rb_call_policy *policy(void)
+static const struct rb_call_policy *call_policy(void)
 {
     return rb_sampling_process.spec.ops->calls;
 }
 
-static uint32_t home(uintptr_t pc, uint32_t slots)
+static uint32_t home_slot(uintptr_t pc, uint32_t slots)
 {
     return (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 32) & (slots - 1);
 }
 
 // ---- counters of a thread ------------------------------------------------------------------------------
 
-static void grow(struct rb_sampling *s)
+static void grow_calls(struct rb_sampling *s)
 {
     const uint32_t slots = s->slots ? 2 * s->slots : FEW;
     struct rb_function *bigger;
@@ -57,7 +57,7 @@ static void grow(struct rb_sampling *s)
         !(bigger = rb_arena_zalloc(&rb_sampling_process.arena, slots * sizeof(struct rb_function))))
         return;
     for (uint32_t i = 0; i < s->slots; i++) {
-        uint32_t at = home(s->function[i].pc, slots);
+        uint32_t at = home_slot(s->function[i].pc, slots);
         if (!s->function[i].pc)
             continue;
         while (bigger[at].pc)
@@ -75,12 +75,12 @@ static struct rb_calls *new_function(struct rb_self *me, uintptr_t pc)
     struct rb_sampling *s = &me->sampling;
 
     if (4 * (s->functions + 1) > 3 * s->slots)
-        grow(s);
+        grow_calls(s);
     const bool crowded = 8 * (s->functions + 1) > 7 * s->slots;
     me->count.crowded += crowded;
     if (!s->slots)
         return NULL;
-    uint32_t at = home(pc, s->slots);
+    uint32_t at = home_slot(pc, s->slots);
     if (crowded)
         return &s->function[at].calls;
     while (s->function[at].pc)
@@ -95,7 +95,7 @@ static struct rb_calls *find_function(struct rb_self *me, uintptr_t pc)
     struct rb_sampling *s = &me->sampling;
 
     if (s->slots) {
-        uint32_t at = home(pc, s->slots);
+        uint32_t at = home_slot(pc, s->slots);
         while (s->function[at].pc && s->function[at].pc != pc)
             at = (at + 1) & (s->slots - 1);
         if (RB_LIKELY(s->function[at].pc))
@@ -108,7 +108,7 @@ static bool call_counted_here(struct rb_self *me, uintptr_t pc)
 {
     struct rb_calls *calls = find_function(me, pc);
 
-    return calls && rb_call(policy(), calls, &me->rng);
+    return calls && rb_call(call_policy(), calls, &me->rng);
 }
 
 // ---- counters of all threads together ------------------------------------------------------------------
@@ -116,7 +116,7 @@ static bool call_counted_here(struct rb_self *me, uintptr_t pc)
 // The function's place: its own, a free one, or in the end whoever is at home there.
 static struct rb_function *place_of(struct rb_self *me, uintptr_t pc)
 {
-    const uint32_t first = home(pc, ALL_SHARED);
+    const uint32_t first = home_slot(pc, ALL_SHARED);
 
     for (uint32_t i = 0; i < PROBES; i++) {
         struct rb_function *f = &shared[(first + i) & (ALL_SHARED - 1)];
@@ -138,16 +138,16 @@ static bool call_counted_by_all(struct rb_self *me, struct rb_function *f)
 
     do {
         next.word = seen;
-        taken = rb_call(policy(), &next.calls, &me->rng);
+        taken = rb_call(call_policy(), &next.calls, &me->rng);
     } while (!rb_cas_weak_relaxed(&f->word, &seen, next.word));
     return taken;
 }
 
-static bool call(struct rb_self *me, uintptr_t pc)
+static bool decide_call(struct rb_self *me, uintptr_t pc)
 {
-    if (policy()->chance > 0)
-        return rb_call(policy(), NULL, &me->rng);
-    return policy()->per_thread ? call_counted_here(me, pc) : call_counted_by_all(me, place_of(me, pc));
+    if (call_policy()->chance > 0)
+        return rb_call(call_policy(), NULL, &me->rng);
+    return call_policy()->per_thread ? call_counted_here(me, pc) : call_counted_by_all(me, place_of(me, pc));
 }
 
 // ---- open calls ----------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ static uint64_t gap_now(const struct rb_sampling *s)
     return taken ? 0 : RB_GAP_END;
 }
 
-static uint64_t enter(struct rb_self *me, uintptr_t pc, uintptr_t stack_pointer)
+static uint64_t enter_function(struct rb_self *me, uintptr_t pc, uintptr_t stack_pointer)
 {
     struct rb_sampling *s = &me->sampling;
     const bool own = stack_pointer >= me->walk.stack_lo && stack_pointer < me->walk.stack_hi;
@@ -187,11 +187,11 @@ static uint64_t enter(struct rb_self *me, uintptr_t pc, uintptr_t stack_pointer)
         s->beyond++;
         return gap_now(s);
     }
-    s->open[s->depth++] = (own ? stack_pointer & ~(uintptr_t)1 : 0) | call(me, pc);
+    s->open[s->depth++] = (own ? stack_pointer & ~(uintptr_t)1 : 0) | decide_call(me, pc);
     return gap_now(s);
 }
 
-static uint64_t leave(struct rb_self *me)
+static uint64_t leave_function(struct rb_self *me)
 {
     struct rb_sampling *s = &me->sampling;
 
@@ -218,18 +218,18 @@ static int init_shared(void)
 }
 
 // What is outside any function is one call that lasts as long as the thread.
-static uint64_t begin(struct rb_self *me)
+static uint64_t regions_begin_thread(struct rb_self *me)
 {
     struct rb_calls first = {0};
 
-    if (policy()->per_thread || policy()->chance > 0)
-        me->sampling.outside = rb_call(policy(), &first, &me->rng);
+    if (call_policy()->per_thread || call_policy()->chance > 0)
+        me->sampling.outside = rb_call(call_policy(), &first, &me->rng);
     else
         me->sampling.outside = call_counted_by_all(me, shared);
     return gap_now(&me->sampling);
 }
 
-static void end(struct rb_self *me)
+static void regions_end_thread(struct rb_self *me)
 {
     struct rb_sampling *s = &me->sampling;
 
@@ -237,7 +237,7 @@ static void end(struct rb_self *me)
     rb_arena_free(&rb_sampling_process.arena, s->function, s->slots * sizeof(*s->function));
 }
 
-static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+static enum rb_take regions_decide(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
     (void)pc;
     (void)passed;
@@ -245,14 +245,14 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
     return *gap ? RB_PASS : RB_TAKE;
 }
 
-#define REGION_POLICY(id, init_function)                             \
-    const struct rb_policy rb_policy_##id = {.ops = &rb_sample_##id, \
-                                             .init = init_function,  \
-                                             .begin = begin,         \
-                                             .end = end,             \
-                                             .next = next,           \
-                                             .enter = enter,         \
-                                             .exit = leave};
+#define REGION_POLICY(id, init_function)                                    \
+    const struct rb_policy rb_policy_##id = {.ops = &rb_sample_##id,        \
+                                             .init = init_function,         \
+                                             .begin = regions_begin_thread, \
+                                             .end = regions_end_thread,     \
+                                             .next = regions_decide,        \
+                                             .enter = enter_function,       \
+                                             .exit = leave_function};
 REGION_POLICY(literace, NULL)
 REGION_POLICY(tl_fx, NULL)
 REGION_POLICY(g_ad, init_shared)

@@ -51,7 +51,7 @@ static double m_now(void)
 }
 
 // The first window is open from the start.
-static int init(void)
+static int rpt_init(void)
 {
     lock = 0;
     rb_rng_seed(&rng, rb_sampling_process.seed);
@@ -98,7 +98,7 @@ static void open_window(struct rb_self *me)
 }
 
 // Windows that have begun by `now` make this one longer.
-static void stretch(uint64_t now, uint64_t length)
+static void stretch_time(uint64_t now, uint64_t length)
 {
     while (next_window <= now) {
         if (next_window + length > window_end)
@@ -109,7 +109,7 @@ static void stretch(uint64_t now, uint64_t length)
 
 // At event `now` the state may change; under the lock. The batches of all threads come on top of a window's
 // length: so much later the last may see it begin.
-static void turn(struct rb_self *me, uint64_t now)
+static void turn_window(struct rb_self *me, uint64_t now)
 {
     const double m = m_now(), eps = rb_sampling_process.spec.p;
     const uint64_t beginning = rb_rpt_beginning(m, eps);
@@ -126,7 +126,7 @@ static void turn(struct rb_self *me, uint64_t now)
         }
         if (!open)
             window_end = now + length;
-        stretch(now, length);
+        stretch_time(now, length);
     }
     if (!open) {
         open_window(me);
@@ -149,7 +149,7 @@ static uint64_t add_events(struct rb_self *me)
     if (now >= rb_load_relaxed(&turn_at) && rb_spin_try(&lock)) {
         now = rb_load_relaxed(&events);
         if (now >= turn_at)
-            turn(me, now);
+            turn_window(me, now);
         rb_spin_unlock(&lock);
     }
     return now;
@@ -170,7 +170,7 @@ static uint64_t gap_now(const struct rb_sampling *s, uint64_t now)
 
 // ---- the policy ----------------------------------------------------------------------------------------
 
-static uint64_t begin(struct rb_self *me)
+static uint64_t rpt_begin_thread(struct rb_self *me)
 {
     struct rb_sampling *s = &me->sampling;
 
@@ -178,13 +178,13 @@ static uint64_t begin(struct rb_self *me)
     return gap_now(s, rb_load_relaxed(&events));
 }
 
-static void end(struct rb_self *me)
+static void rpt_end_thread(struct rb_self *me)
 {
     if (me->sampling.pending)
         add_events(me);
 }
 
-static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+static enum rb_take rpt_decide(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
     struct rb_sampling *s = &me->sampling;
     const uint32_t before = rb_load_acquire(&state);
@@ -212,7 +212,7 @@ static RB_NOINLINE void look_again(struct rb_self *me)
     rb_sampling_grant(me, gap_now(s, now));
 }
 
-static bool operation(struct rb_self *me, int locks)
+static bool follow_operation(struct rb_self *me, int locks)
 {
     struct rb_sampling *s = &me->sampling;
 
@@ -231,8 +231,8 @@ bool rb_sampling_quiet(void)
 
 const struct rb_policy rb_policy_rpt = {.ops = &rb_sample_rpt,
                                         .whole = true,
-                                        .init = init,
-                                        .begin = begin,
-                                        .end = end,
-                                        .next = next,
-                                        .sync = operation};
+                                        .init = rpt_init,
+                                        .begin = rpt_begin_thread,
+                                        .end = rpt_end_thread,
+                                        .next = rpt_decide,
+                                        .sync = follow_operation};

@@ -49,7 +49,7 @@ static uint64_t hash_text(const char *text)
     return h;
 }
 
-static RB_NOINLINE bool choose(uintptr_t pc)
+static RB_NOINLINE bool choose_place(uintptr_t pc)
 {
     const int saved = errno;
     struct rb_module m;
@@ -64,9 +64,9 @@ static RB_NOINLINE bool choose(uintptr_t pc)
     return always || hash < threshold;
 }
 
-static RB_NOINLINE bool learn(uint64_t *line, uintptr_t pc, uint64_t key)
+static RB_NOINLINE bool learn_place(uint64_t *line, uintptr_t pc, uint64_t key)
 {
-    const bool chosen = choose(pc);
+    const bool chosen = choose_place(pc);
     uint32_t way = 0;
 
     for (uint64_t entry; way < WAYS; way++)
@@ -88,16 +88,16 @@ bool rb_static_chosen(uintptr_t pc)
         if (entry >> 1 == key)
             return entry & 1;
     }
-    return learn(line, pc, key);
+    return learn_place(line, pc, key);
 }
 
-static uint64_t begin(struct rb_self *me)
+static uint64_t static_begin_thread(struct rb_self *me)
 {
     (void)me;
     return 0;
 }
 
-static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+static enum rb_take static_decide(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
     (void)passed;
     *gap = 0;
@@ -109,5 +109,5 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
 
 const struct rb_policy rb_policy_static = {.ops = &rb_sample_static,
                                            .init = rb_static_init,
-                                           .begin = begin,
-                                           .next = next};
+                                           .begin = static_begin_thread,
+                                           .next = static_decide};

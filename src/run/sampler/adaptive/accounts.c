@@ -54,7 +54,7 @@ static void pay_in(int64_t income, int64_t cost)
 
 // What the program used since the last turn, and the allowance that comes of it. False: it did next to
 // nothing.
-static bool earn(void)
+static bool earn_allowance(void)
 {
     const uint64_t cpu = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID), ticker = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const uint64_t turns_ns =
@@ -205,7 +205,7 @@ void rb_adaptive_pause(void)
 uint64_t rb_adaptive_turn(void)
 {
     const uint32_t mode = rb_load_acquire(&rb_now.mode);
-    const bool busy = earn();
+    const bool busy = earn_allowance();
 
     if (mode == COUNTING || mode == OPEN) {
         if (rb_clock_ns(CLOCK_MONOTONIC) - rb_book.opened_ns < WINDOW_AGE)

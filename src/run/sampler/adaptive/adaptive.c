@@ -179,7 +179,7 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
 
 // ---- the policy ----------------------------------------------------------------------------------------
 
-static int init(void)
+static int adaptive_init(void)
 {
     __builtin_memset(&rb_now, 0, sizeof(rb_now));
     __builtin_memset(&rb_book, 0, sizeof(rb_book));
@@ -226,7 +226,7 @@ static void have_threads(void)
     }
 }
 
-static void spawn(struct rb_self *me)
+static void adaptive_spawn(struct rb_self *me)
 {
     have_threads();
     rb_sampling_passed(me);
@@ -234,7 +234,7 @@ static void spawn(struct rb_self *me)
     wake_for_new();
 }
 
-static uint64_t begin(struct rb_self *me)
+static uint64_t adaptive_begin_thread(struct rb_self *me)
 {
     if (me->id)
         have_threads();
@@ -249,7 +249,7 @@ static enum rb_take at_odd_place(struct rb_self *me)
     return taken ? RB_TAKE : RB_PASS;
 }
 
-static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+static enum rb_take adaptive_decide(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
     const uint32_t mode = rb_load_relaxed(&rb_now.mode);
 
@@ -288,13 +288,13 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
     return at_site(me, s);
 }
 
-static size_t piece(void)
+static size_t piece_bytes(void)
 {
     return rb_adaptive_is_lavish() ? 8 * RB_PIECE : RB_PIECE;
 }
 
 // What is taken off for what was measured: the clock does not see what the program loses beside it.
-static uint64_t charge(uint64_t ticks, uint64_t longest)
+static uint64_t charge_ticks(uint64_t ticks, uint64_t longest)
 {
     ticks = ticks < longest ? ticks : longest;
     return ticks + ticks / BESIDE;
@@ -316,7 +316,7 @@ static void tell_synced(struct rb_sampling *s)
         rb_episode_cut();
 }
 
-static void cost(struct rb_self *me, uint64_t ticks)
+static void charge_access(struct rb_self *me, uint64_t ticks)
 {
     struct rb_sampling *s = &me->sampling;
 
@@ -324,7 +324,7 @@ static void cost(struct rb_self *me, uint64_t ticks)
         rb_odd_answer(me, ticks < LONGEST ? ticks : LONGEST, rb_budget_aim());
         tell_synced(s); // there may be no synchronisation to tell it with
     }
-    s->ticks += charge(ticks > s->away_ticks ? ticks - s->away_ticks : 0, LONGEST) + CALL_TICKS;
+    s->ticks += charge_ticks(ticks > s->away_ticks ? ticks - s->away_ticks : 0, LONGEST) + CALL_TICKS;
     if (RB_UNLIKELY(s->away_ticks)) {
         s->ticks += (uint64_t)((double)s->away_ns * rb_book.ticks_a_ns);
         s->away_ticks = s->away_ns = 0;
@@ -346,12 +346,12 @@ static void cost(struct rb_self *me, uint64_t ticks)
         rb_window_end(OPEN);
 }
 
-static void synced(struct rb_self *me, uint64_t ticks)
+static void charge_operation(struct rb_self *me, uint64_t ticks)
 {
     struct rb_sampling *s = &me->sampling;
     const uint64_t operations = me->count.acquires + me->count.releases;
 
-    s->sync_ticks += charge(ticks, LONGEST_SYNC) + SYNC_TICKS * (operations - s->synced) +
+    s->sync_ticks += charge_ticks(ticks, LONGEST_SYNC) + SYNC_TICKS * (operations - s->synced) +
                      BLOCK_TICKS * (me->count.blocks - s->blocks) +
                      FORGET_TICKS * (me->count.forgotten - s->forgotten);
     s->synced = operations;
@@ -360,21 +360,21 @@ static void synced(struct rb_self *me, uint64_t ticks)
     tell_synced(s);
 }
 
-static void end(struct rb_self *me)
+static void adaptive_end_thread(struct rb_self *me)
 {
     rb_fetch_add_relaxed(&rb_now.spent, me->sampling.ticks + me->sampling.sync_ticks);
 }
 
 const struct rb_policy rb_policy_adaptive = {.ops = &rb_sample_adaptive,
-                                             .init = init,
-                                             .begin = begin,
-                                             .end = end,
-                                             .next = next,
-                                             .piece = piece,
+                                             .init = adaptive_init,
+                                             .begin = adaptive_begin_thread,
+                                             .end = adaptive_end_thread,
+                                             .next = adaptive_decide,
+                                             .piece = piece_bytes,
                                              .gate = at_gate,
-                                             .spawn = spawn,
-                                             .cost = cost,
-                                             .synced = synced};
+                                             .spawn = adaptive_spawn,
+                                             .cost = charge_access,
+                                             .synced = charge_operation};
 
 void rb_adaptive_summary(struct rb_adaptive_summary *a)
 {

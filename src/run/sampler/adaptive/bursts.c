@@ -12,39 +12,39 @@
 
 uint32_t rb_burst;
 
-static uint16_t stamp(void)
+static uint16_t burst_stamp(void)
 {
     return (uint16_t)(rb_arch_ticks() >> STAMP_SHIFT);
 }
 
-static bool give(struct rb_site *s, uint32_t calls)
+static bool give_calls(struct rb_site *s, uint32_t calls)
 {
     if (rb_site_is_gate(s))
         calls = calls > GATE_LEAST ? calls : GATE_LEAST;
     s->left = (uint16_t)calls;
     s->others = OTHERS;
-    s->given = stamp();
+    s->given = burst_stamp();
     return true;
 }
 
 bool rb_burst_give_first(struct rb_site *s)
 {
-    return give(s, rb_burst > RB_BURST_FIRST ? rb_burst : RB_BURST_FIRST);
+    return give_calls(s, rb_burst > RB_BURST_FIRST ? rb_burst : RB_BURST_FIRST);
 }
 
 bool rb_burst_give(struct rb_site *s)
 {
-    return give(s, rb_burst);
+    return give_calls(s, rb_burst);
 }
 
 bool rb_burst_give_gate(struct rb_site *s)
 {
-    return rb_site_is_gate(s) && give(s, rb_burst);
+    return rb_site_is_gate(s) && give_calls(s, rb_burst);
 }
 
 bool rb_burst_give_window(struct rb_site *s)
 {
-    return rb_site_is_gate(s) && give(s, UINT16_MAX);
+    return rb_site_is_gate(s) && give_calls(s, UINT16_MAX);
 }
 
 void rb_burst_give_again(void)
@@ -52,7 +52,7 @@ void rb_burst_give_again(void)
     for (uint32_t i = 0; i < rb_sites_count(); i++) {
         struct rb_site *s = rb_site_number(i);
         if (rb_burst_is_over(s) && !rb_site_is_gate(s))
-            give(s, rb_burst);
+            give_calls(s, rb_burst);
     }
 }
 
@@ -69,14 +69,14 @@ void rb_burst_meet(const struct rb_self *me, struct rb_site *s)
     if (s->others && s->left < RB_BURST_LEAST) {
         s->others--;
         s->left = RB_BURST_LEAST;
-        s->given = stamp();
+        s->given = burst_stamp();
     }
 }
 
 bool rb_burst_was_slow(const struct rb_site *s, double ticks_a_ns)
 {
     const double units = SLOW_NS * ticks_a_ns / (1 << STAMP_SHIFT);
-    const uint16_t since = (uint16_t)(stamp() - s->given);
+    const uint16_t since = (uint16_t)(burst_stamp() - s->given);
 
     return s->left && s->state == RB_SITE_AWAKE && since > (rb_site_is_gate(s) ? SLOW_GATE * units : units);
 }
