@@ -136,20 +136,20 @@ RB_SAY(__tsan_mutex_destroy, (void *m, unsigned flags), ((void)flags, rb_on_dest
 // its accesses are not looked at, and atomics that are part of it order nothing (rb_is_of_mutex). Whatever
 // else it synchronises by there orders as ever: what another lock orders, a block of a pool's perhaps, is
 // used outside.
-static void suspend(struct rb_self *me, const void *mutex)
+static void suspend_checks(struct rb_self *me, const void *mutex)
 {
     if (me->inside_mutex++ == 0)
         me->mutex = (uintptr_t)mutex;
     me->ignore_reads++;
     me->ignore_writes++;
 }
-static void resume(struct rb_self *me)
+static void resume_checks(struct rb_self *me)
 {
     me->inside_mutex -= me->inside_mutex > 0;
     me->ignore_reads -= me->ignore_reads > 0;
     me->ignore_writes -= me->ignore_writes > 0;
 }
-RB_SAY(__tsan_mutex_pre_lock, (void *m, unsigned flags), ((void)flags, suspend(me, m)))
+RB_SAY(__tsan_mutex_pre_lock, (void *m, unsigned flags), ((void)flags, suspend_checks(me, m)))
 RB_EXPORT void __tsan_mutex_post_lock(void *m, unsigned flags, int recursion);
 RB_EXPORT void __tsan_mutex_post_lock(void *m, unsigned flags, int recursion)
 {
@@ -158,7 +158,7 @@ RB_EXPORT void __tsan_mutex_post_lock(void *m, unsigned flags, int recursion)
     (void)recursion;
     if (!me)
         return;
-    resume(me);
+    resume_checks(me);
     if (!(flags & MUTEX_TRY_FAILED)) {
         if (flags & MUTEX_READ)
             rb_on_read_lock(me, (uintptr_t)m);
@@ -179,16 +179,16 @@ RB_EXPORT int __tsan_mutex_pre_unlock(void *m, unsigned flags)
         rb_on_read_unlock(me, (uintptr_t)m);
     else
         rb_on_rw_unlock(me, (uintptr_t)m);
-    suspend(me, m);
+    suspend_checks(me, m);
     rb_leave(me);
     return 1;
 }
-RB_SAY(__tsan_mutex_post_unlock, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
-RB_SAY(__tsan_mutex_pre_signal, (void *m, unsigned flags), ((void)flags, suspend(me, m)))
-RB_SAY(__tsan_mutex_post_signal, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
+RB_SAY(__tsan_mutex_post_unlock, (void *m, unsigned flags), ((void)m, (void)flags, resume_checks(me)))
+RB_SAY(__tsan_mutex_pre_signal, (void *m, unsigned flags), ((void)flags, suspend_checks(me, m)))
+RB_SAY(__tsan_mutex_post_signal, (void *m, unsigned flags), ((void)m, (void)flags, resume_checks(me)))
 // Divert: back to the program for a while in the middle of a mutex operation.
-RB_SAY(__tsan_mutex_pre_divert, (void *m, unsigned flags), ((void)m, (void)flags, resume(me)))
-RB_SAY(__tsan_mutex_post_divert, (void *m, unsigned flags), ((void)flags, suspend(me, m)))
+RB_SAY(__tsan_mutex_pre_divert, (void *m, unsigned flags), ((void)m, (void)flags, resume_checks(me)))
+RB_SAY(__tsan_mutex_post_divert, (void *m, unsigned flags), ((void)flags, suspend_checks(me, m)))
 
 // ---- fibers --------------------------------------------------------------------------------------------
 // A fiber has a state of its own; switching makes the thread use that one. The state a thread began with

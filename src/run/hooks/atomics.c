@@ -40,12 +40,12 @@ struct rb_fences {
 
 bool rb_fences_on;
 
-static inline bool acquires(int order)
+static inline bool is_acquire(int order)
 {
     return order == __ATOMIC_CONSUME || order == __ATOMIC_ACQUIRE || order >= __ATOMIC_ACQ_REL;
 }
 
-static inline bool releases(int order)
+static inline bool is_release(int order)
 {
     return order == __ATOMIC_RELEASE || order >= __ATOMIC_ACQ_REL;
 }
@@ -94,7 +94,7 @@ void rb_fences_free(struct rb_self *me, struct rb_self *t)
 }
 
 // A relaxed load of an object others release to. The object's lock is held.
-static void collect(struct rb_self *me, struct rb_object *o)
+static void collect_clock(struct rb_self *me, struct rb_object *o)
 {
     struct rb_fences *f = fences_of(me);
 
@@ -107,7 +107,7 @@ static void collect(struct rb_self *me, struct rb_object *o)
 }
 
 // A relaxed store or read-modify-write after a release fence. The object's lock is held.
-static void hand_out(struct rb_self *me, struct rb_object *o)
+static void hand_out_clock(struct rb_self *me, struct rb_object *o)
 {
     struct rb_fences *f = me->fences;
 
@@ -129,7 +129,7 @@ static bool is_released(const struct rb_self *me, const struct rb_fences *f)
            !me->hb.sampled;
 }
 
-static RB_NOINLINE void fence(int order)
+static RB_NOINLINE void run_fence(int order)
 {
     struct rb_self *me = rb_enter();
 
@@ -144,16 +144,16 @@ static RB_NOINLINE void fence(int order)
         return;
     }
     struct rb_fences *f = fences_of(me);
-    if (f && acquires(order) && f->has_collected) {
+    if (f && is_acquire(order) && f->has_collected) {
         rb_sync_release_store(f->shadow, &f->collected);
         rb_record_sync(f->shadow, RB_STORE, (uintptr_t)&f->collected);
         rb_sync_acquire(me, &f->collected);
         rb_record_sync(me, RB_LOAD, (uintptr_t)&f->collected);
         f->has_collected = false;
     }
-    if (f && releases(order) && is_released(me, f)) {
+    if (f && is_release(order) && is_released(me, f)) {
         rb_known_skip_release(me);
-    } else if (f && releases(order)) {
+    } else if (f && is_release(order)) {
         rb_sync_release_store(me, &f->released);
         rb_record_sync(me, RB_STORE, (uintptr_t)&f->released);
         f->has_released = true;
@@ -168,7 +168,7 @@ RB_EXPORT void __tsan_atomic_thread_fence(int order)
 {
     rb_fence_seq_cst();
     if (plain_order(order) != __ATOMIC_RELAXED && !rb_resting())
-        fence(plain_order(order));
+        run_fence(plain_order(order));
 }
 
 RB_EXPORT void __tsan_atomic_signal_fence(int order);
@@ -283,7 +283,7 @@ RB_INLINE const struct rb_known *collected(const volatile void *a)
 
 // After a load: nobody had released to it, so there was nothing to hear, at once or by a fence. Whoever
 // releases makes the object before it changes the value.
-static RB_NOINLINE bool nothing_there(const volatile void *a)
+static RB_NOINLINE bool has_no_release(const volatile void *a)
 {
     struct rb_self *me = rb_process.quick && rb_object_absent((uintptr_t)a) ? rb_enter() : NULL;
 
@@ -294,7 +294,7 @@ static RB_NOINLINE bool nothing_there(const volatile void *a)
     return true;
 }
 
-static RB_NOINLINE void hear(const volatile void *a)
+static RB_NOINLINE void hear_object(const volatile void *a)
 {
     struct rb_self *me = rb_enter();
     struct rb_object *o;
@@ -311,7 +311,7 @@ static RB_NOINLINE void hear(const volatile void *a)
 
 // A read-modify-write that was passed over may have read what somebody released after that had ended, or what
 // a fence of this thread will want to know, if the first fence of all was made meanwhile.
-static RB_NOINLINE void missed(int order)
+static RB_NOINLINE void lose_edge(int order)
 {
     struct rb_self *me = order != __ATOMIC_RELAXED || rb_fences_on ? rb_enter() : NULL;
 
@@ -342,7 +342,7 @@ static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int
         return;
     struct rb_known *k = rb_known_of(s->me, (uintptr_t)a);
     s->heard = k->object == s->object && rb_known_heard(k, (uintptr_t)a);
-    if (acquires(order) && !fails) {
+    if (is_acquire(order) && !fails) {
         rb_sync_acquire(s->me, &s->object->main);
         s->acquired = true;
     }
@@ -365,7 +365,7 @@ static void step_access(struct rb_self *me, const volatile void *a, size_t size,
 static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t size, bool wrote, int order,
                                    uintptr_t pc)
 {
-    const bool gets = acquires(order), gives = wrote && releases(order);
+    const bool gets = is_acquire(order), gives = wrote && is_release(order);
 
     if (!s.me)
         return;
@@ -383,10 +383,10 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
         rb_sync_release_join(s.me, &s.object->main);
         s.object->owner = RB_NO_SLOT; // several may have released: nobody's own
     } else if (wrote && fence_to_hand_out(s.me)) {
-        hand_out(s.me, s.object);
+        hand_out_clock(s.me, s.object);
     }
     if (!gets && RB_UNLIKELY(rb_fences_on))
-        collect(s.me, s.object);
+        collect_clock(s.me, s.object);
     if (gets || gives)
         rb_known_write(s.me, rb_known_of(s.me, (uintptr_t)a), (uintptr_t)a, s.object, gets || s.heard, gives);
     if (gets || gives)
@@ -420,7 +420,7 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
         step_access(s.me, a, size, RB_HOW_WRITE, pc);
     if (!s.object)
         return;
-    if (releases(order)) {
+    if (is_release(order)) {
         struct rb_known *k = rb_known_of(s.me, (uintptr_t)a);
         const bool heard = k->object == s.object && rb_known_heard(k, (uintptr_t)a);
         is_covered(&s, k, a);
@@ -438,11 +438,11 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
         rb_record_gone(s.me, (uintptr_t)a);
     }
     if (fence_to_hand_out(s.me))
-        hand_out(s.me, s.object);
+        hand_out_clock(s.me, s.object);
 }
 
 // Whether a relaxed operation has to be a step all the same.
-static inline bool fenced(void)
+static inline bool has_fences(void)
 {
     return RB_UNLIKELY(rb_load_relaxed(&rb_fences_on));
 }
@@ -450,7 +450,7 @@ static inline bool fenced(void)
 // Relaxed is 0, so several orders together are relaxed if all are.
 static inline bool orders_nothing(int order)
 {
-    return order == __ATOMIC_RELAXED && !fenced();
+    return order == __ATOMIC_RELAXED && !has_fences();
 }
 
 // ---- the operations ------------------------------------------------------------------------------------
@@ -473,7 +473,7 @@ static inline bool orders_nothing(int order)
                 return value;                                                                          \
             }                                                                                          \
         }                                                                                              \
-        const struct rb_known *k = acquires(order) ? quick_begin(a, true, false) : NULL;               \
+        const struct rb_known *k = is_acquire(order) ? quick_begin(a, true, false) : NULL;             \
         if (k) {                                                                                       \
             value = RAW_LOAD(a);                                                                       \
             if (quick_end(k, a, true, false)) {                                                        \
@@ -481,7 +481,7 @@ static inline bool orders_nothing(int order)
                 return value;                                                                          \
             }                                                                                          \
         }                                                                                              \
-        if (!k && nothing_there(a)) {                                                                  \
+        if (!k && has_no_release(a)) {                                                                 \
             rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                           \
             return value;                                                                              \
         }                                                                                              \
@@ -503,12 +503,12 @@ static inline bool orders_nothing(int order)
     static RB_NOINLINE void followed_store##bits(volatile a##bits *a, a##bits value, int order, \
                                                  uintptr_t pc)                                  \
     {                                                                                           \
-        if (!releases(order) && !fenced()) {                                                    \
+        if (!is_release(order) && !has_fences()) {                                              \
             rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, pc);                     \
             RAW_STORE(a, value, order);                                                         \
             return;                                                                             \
         }                                                                                       \
-        const struct rb_known *k = releases(order) ? quick_begin(a, false, true) : NULL;        \
+        const struct rb_known *k = is_release(order) ? quick_begin(a, false, true) : NULL;      \
         if (k) {                                                                                \
             RAW_STORE(a, value, order);                                                         \
             rb_passes_odd();                                                                    \
@@ -539,19 +539,19 @@ static inline bool orders_nothing(int order)
         if (orders_nothing(order)) {                                                                \
             rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | RB_HOW_WRITE, pc);                         \
             RAW(old, a, value);                                                                     \
-            if (fenced())                                                                           \
-                missed(order);                                                                      \
+            if (has_fences())                                                                       \
+                lose_edge(order);                                                                   \
             return old;                                                                             \
         }                                                                                           \
-        const bool gets = acquires(order), gives = releases(order);                                 \
+        const bool gets = is_acquire(order), gives = is_release(order);                             \
         const struct rb_known *k = quick_begin(a, gets, true);                                      \
         if (k) {                                                                                    \
             RAW(old, a, value);                                                                     \
             rb_passes_odd();                                                                        \
             if (!quick_end(k, a, gets, gives))                                                      \
-                hear(a);                                                                            \
-            if (fenced())                                                                           \
-                missed(order);                                                                      \
+                hear_object(a);                                                                     \
+            if (has_fences())                                                                       \
+                lose_edge(order);                                                                   \
             return old;                                                                             \
         }                                                                                           \
         struct step s = step_begin(a, true);                                                        \
@@ -569,88 +569,89 @@ static inline bool orders_nothing(int order)
             return followed_##name##bits(a, value, order, RB_PC);                                   \
         RAW(old, a, value);                                                                         \
         if (RB_UNLIKELY(!rb_resting()))                                                             \
-            missed(plain_order(order));                                                             \
+            lose_edge(plain_order(order));                                                          \
         return old;                                                                                 \
     }
 
 // The three shapes of compare-exchange share one body. A failed one only reads, under its own order: it is a
 // load, and no more if a look finds that it fails. Whoever waits for a lock makes many of them.
-#define RB_CAS_OF(bits, RAW_LOAD, RAW_CAS)                                                                   \
-    static RB_NOINLINE bool followed_cas##bits(volatile a##bits *a, a##bits *expected, a##bits value,        \
-                                               int order, int failed, uintptr_t pc)                          \
-    {                                                                                                        \
-        const a##bits wanted = *expected;                                                                    \
-        order = plain_order(order);                                                                          \
-        failed = plain_order(failed);                                                                        \
-        const bool quiet = orders_nothing(order | failed);                                                   \
-        if (!quiet && RAW_LOAD(a) != wanted) {                                                               \
-            const a##bits seen = followed_load##bits(a, failed, pc);                                         \
-            if (seen != wanted) {                                                                            \
-                *expected = seen;                                                                            \
-                return false;                                                                                \
-            }                                                                                                \
-        }                                                                                                    \
-        struct step s = {NULL, NULL, false, false, false, false};                                            \
-        const struct rb_known *k = quiet ? NULL : quick_begin(a, acquires(order) || acquires(failed), true); \
-        if (k) {                                                                                             \
-            const a##bits found = RAW_CAS(a, wanted, value);                                                 \
-            const int did = found == wanted ? order : failed;                                                \
-            rb_passes_odd();                                                                                 \
-            if (!quick_end(k, a, acquires(did), releases(did)))                                              \
-                hear(a);                                                                                     \
-            if (fenced())                                                                                    \
-                missed(order | failed);                                                                      \
-            *expected = found;                                                                               \
-            return found == wanted;                                                                          \
-        }                                                                                                    \
-        if (!quiet) {                                                                                        \
-            s = step_begin(a, true);                                                                         \
-            step_prepare(&s, a, order, !acquires(failed));                                                   \
-        }                                                                                                    \
-        const a##bits old = RAW_CAS(a, wanted, value);                                                       \
-        const bool done = old == wanted;                                                                     \
-        if (quiet && fenced())                                                                               \
-            missed(order | failed);                                                                          \
-        if (quiet)                                                                                           \
-            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | (done ? RB_HOW_WRITE : RB_HOW_READ), pc);           \
-        else                                                                                                 \
-            step_order(s, a, sizeof(*a), done, done ? order : failed, pc);                                   \
-        step_end(s);                                                                                         \
-        *expected = old;                                                                                     \
-        return done;                                                                                         \
-    }                                                                                                        \
-    RB_INLINE bool cas##bits(volatile a##bits *a, a##bits *expected, a##bits value, int order, int failed,   \
-                             uintptr_t pc)                                                                   \
-    {                                                                                                        \
-        if (!rb_resting())                                                                                   \
-            return followed_cas##bits(a, expected, value, order, failed, pc);                                \
-        const a##bits wanted = *expected, found = RAW_CAS(a, wanted, value);                                 \
-        if (RB_UNLIKELY(!rb_resting()))                                                                      \
-            missed(plain_order(order) | plain_order(failed));                                                \
-        *expected = found;                                                                                   \
-        return found == wanted;                                                                              \
-    }                                                                                                        \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,      \
-                                                                a##bits value, int order, int failed);       \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,      \
-                                                                a##bits value, int order, int failed)        \
-    {                                                                                                        \
-        return cas##bits(a, expected, value, order, failed, RB_PC);                                          \
-    }                                                                                                        \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,        \
-                                                              a##bits value, int order, int failed);         \
-    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,        \
-                                                              a##bits value, int order, int failed)          \
-    {                                                                                                        \
-        return cas##bits(a, expected, value, order, failed, RB_PC);                                          \
-    }                                                                                                        \
-    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,      \
-                                                                 a##bits value, int order, int failed);      \
-    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,      \
-                                                                 a##bits value, int order, int failed)       \
-    {                                                                                                        \
-        cas##bits(a, &expected, value, order, failed, RB_PC);                                                \
-        return expected;                                                                                     \
+#define RB_CAS_OF(bits, RAW_LOAD, RAW_CAS)                                                                 \
+    static RB_NOINLINE bool followed_cas##bits(volatile a##bits *a, a##bits *expected, a##bits value,      \
+                                               int order, int failed, uintptr_t pc)                        \
+    {                                                                                                      \
+        const a##bits wanted = *expected;                                                                  \
+        order = plain_order(order);                                                                        \
+        failed = plain_order(failed);                                                                      \
+        const bool quiet = orders_nothing(order | failed);                                                 \
+        if (!quiet && RAW_LOAD(a) != wanted) {                                                             \
+            const a##bits seen = followed_load##bits(a, failed, pc);                                       \
+            if (seen != wanted) {                                                                          \
+                *expected = seen;                                                                          \
+                return false;                                                                              \
+            }                                                                                              \
+        }                                                                                                  \
+        struct step s = {NULL, NULL, false, false, false, false};                                          \
+        const struct rb_known *k =                                                                         \
+            quiet ? NULL : quick_begin(a, is_acquire(order) || is_acquire(failed), true);                  \
+        if (k) {                                                                                           \
+            const a##bits found = RAW_CAS(a, wanted, value);                                               \
+            const int did = found == wanted ? order : failed;                                              \
+            rb_passes_odd();                                                                               \
+            if (!quick_end(k, a, is_acquire(did), is_release(did)))                                        \
+                hear_object(a);                                                                            \
+            if (has_fences())                                                                              \
+                lose_edge(order | failed);                                                                 \
+            *expected = found;                                                                             \
+            return found == wanted;                                                                        \
+        }                                                                                                  \
+        if (!quiet) {                                                                                      \
+            s = step_begin(a, true);                                                                       \
+            step_prepare(&s, a, order, !is_acquire(failed));                                               \
+        }                                                                                                  \
+        const a##bits old = RAW_CAS(a, wanted, value);                                                     \
+        const bool done = old == wanted;                                                                   \
+        if (quiet && has_fences())                                                                         \
+            lose_edge(order | failed);                                                                     \
+        if (quiet)                                                                                         \
+            rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC | (done ? RB_HOW_WRITE : RB_HOW_READ), pc);         \
+        else                                                                                               \
+            step_order(s, a, sizeof(*a), done, done ? order : failed, pc);                                 \
+        step_end(s);                                                                                       \
+        *expected = old;                                                                                   \
+        return done;                                                                                       \
+    }                                                                                                      \
+    RB_INLINE bool cas##bits(volatile a##bits *a, a##bits *expected, a##bits value, int order, int failed, \
+                             uintptr_t pc)                                                                 \
+    {                                                                                                      \
+        if (!rb_resting())                                                                                 \
+            return followed_cas##bits(a, expected, value, order, failed, pc);                              \
+        const a##bits wanted = *expected, found = RAW_CAS(a, wanted, value);                               \
+        if (RB_UNLIKELY(!rb_resting()))                                                                    \
+            lose_edge(plain_order(order) | plain_order(failed));                                           \
+        *expected = found;                                                                                 \
+        return found == wanted;                                                                            \
+    }                                                                                                      \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,    \
+                                                                a##bits value, int order, int failed);     \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile a##bits *a, a##bits *expected,    \
+                                                                a##bits value, int order, int failed)      \
+    {                                                                                                      \
+        return cas##bits(a, expected, value, order, failed, RB_PC);                                        \
+    }                                                                                                      \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,      \
+                                                              a##bits value, int order, int failed);       \
+    RB_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *a, a##bits *expected,      \
+                                                              a##bits value, int order, int failed)        \
+    {                                                                                                      \
+        return cas##bits(a, expected, value, order, failed, RB_PC);                                        \
+    }                                                                                                      \
+    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,    \
+                                                                 a##bits value, int order, int failed);    \
+    RB_EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *a, a##bits expected,    \
+                                                                 a##bits value, int order, int failed)     \
+    {                                                                                                      \
+        cas##bits(a, &expected, value, order, failed, RB_PC);                                              \
+        return expected;                                                                                   \
     }
 
 #define RB_RAW_LOAD(a) rb_load_seq_cst(a)
@@ -706,11 +707,11 @@ RB_RMW_OF(128, fetch_xor, RB_128_xor)
 RB_RMW_OF(128, fetch_nand, RB_128_nand)
 RB_CAS_OF(128, RB_LOAD128, raw_cas128)
 
-static inline void store128(volatile a128 *a, a128 value)
+static inline void store_128(volatile a128 *a, a128 value)
 {
     a128 old;
 
     RB_CHANGE128(old, a, value);
 }
-#define RB_STORE128(a, v, order) store128(a, v)
+#define RB_STORE128(a, v, order) store_128(a, v)
 RB_STORE_OF(128, RB_STORE128)

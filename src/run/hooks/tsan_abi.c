@@ -54,7 +54,8 @@ RB_ALL_SIZES
 RB_PRESERVING(1)
 RB_PRESERVING(2)
 RB_PRESERVING(4)
-RB_PRESERVING(8) RB_PRESERVING(16)
+RB_PRESERVING(8)
+RB_PRESERVING(16)
 
 // All of them, to be looked up by whoever finds a call of one in the code (watchpoints.c).
 #undef RB_PLAIN
@@ -112,7 +113,7 @@ RB_EXPORT void __tsan_vptr_read(void **vptr)
 #define OFTEN_ENOUGH 4096
 static RB_TLS int32_t functions_skip;
 
-static RB_NOINLINE void not_wanted(uintptr_t pc)
+static RB_NOINLINE void skip_function(uintptr_t pc)
 {
     struct rb_self *me;
 
@@ -130,7 +131,7 @@ RB_INLINE void enter_function(uintptr_t caller, uintptr_t pc)
         rb_sampling_enter(caller, pc);
         rb_record_function(RB_ENTER, pc);
     } else if (--functions_skip < 0) {
-        not_wanted(pc);
+        skip_function(pc);
     }
 }
 
@@ -140,7 +141,7 @@ RB_INLINE void exit_function(uintptr_t pc)
         rb_sampling_exit();
         rb_record_function(RB_EXIT, 0);
     } else if (--functions_skip < 0) {
-        not_wanted(pc);
+        skip_function(pc);
     }
 }
 

@@ -237,7 +237,7 @@ RB_WEAK void __sanitizer_sandbox_on_notify(void *arguments)
 
 // ---- where reports go ----------------------------------------------------------------------------------
 
-static bool is(const char *a, const char *b)
+static bool is_equal(const char *a, const char *b)
 {
     while (*a && *a == *b)
         a++, b++;
@@ -247,10 +247,10 @@ static bool is(const char *a, const char *b)
 RB_WEAK void __sanitizer_set_report_path(const char *path);
 RB_WEAK void __sanitizer_set_report_path(const char *path)
 {
-    const bool named = path && !is(path, "stderr") && !is(path, "stdout");
+    const bool named = path && !is_equal(path, "stderr") && !is_equal(path, "stdout");
     size_t i = 0;
 
-    rb_report_fd = path && is(path, "stdout") ? 1 : 2;
+    rb_report_fd = path && is_equal(path, "stdout") ? 1 : 2;
     for (; named && i + 1 < sizeof(rb_options.log_path) && path[i]; i++)
         rb_options.log_path[i] = path[i];
     rb_options.log_path[i] = 0;

@@ -98,7 +98,7 @@ static bool map_file(const char *path, struct file *f)
     return (unsigned long)map <= -4096ul;
 }
 
-static bool inside(const struct file *f, uint64_t at, uint64_t bytes)
+static bool is_inside_file(const struct file *f, uint64_t at, uint64_t bytes)
 {
     return at <= f->size && bytes <= f->size - at;
 }
@@ -133,7 +133,7 @@ static bool search_file(const struct file *f, int type, uintptr_t address, struc
     const ElfW(Ehdr) *head = (const void *)f->bytes;
 
     if (f->size < sizeof(*head) || head->e_shentsize != sizeof(ElfW(Shdr)) ||
-        !inside(f, head->e_shoff, head->e_shnum * sizeof(ElfW(Shdr))))
+        !is_inside_file(f, head->e_shoff, head->e_shnum * sizeof(ElfW(Shdr))))
         return false;
     const ElfW(Shdr) *section = (const void *)(f->bytes + head->e_shoff);
     for (unsigned i = 0; i < head->e_shnum; i++) {
@@ -141,7 +141,8 @@ static bool search_file(const struct file *f, int type, uintptr_t address, struc
         if ((table->sh_type != SHT_SYMTAB && table->sh_type != SHT_DYNSYM) || table->sh_link >= head->e_shnum)
             continue;
         const ElfW(Shdr) *names = &section[table->sh_link];
-        if (inside(f, table->sh_offset, table->sh_size) && inside(f, names->sh_offset, names->sh_size) &&
+        if (is_inside_file(f, table->sh_offset, table->sh_size) &&
+            is_inside_file(f, names->sh_offset, names->sh_size) &&
             search_table(f, table, names, type, address, p, name, room))
             return true;
     }
@@ -461,7 +462,7 @@ static void put_described(struct rb_text *t, const char *format, uintptr_t addre
     }
 }
 
-static void describe(int type, uintptr_t address, const char *format, char *to, size_t room)
+static void describe_address(int type, uintptr_t address, const char *format, char *to, size_t room)
 {
     struct rb_self *me = rb_enter();
     struct place p = {0};
@@ -484,11 +485,11 @@ static void describe(int type, uintptr_t address, const char *format, char *to, 
 RB_WEAK void __sanitizer_symbolize_pc(void *pc, const char *format, char *to, size_t room);
 RB_WEAK void __sanitizer_symbolize_pc(void *pc, const char *format, char *to, size_t room)
 {
-    describe(STT_FUNC, (uintptr_t)pc, format, to, room);
+    describe_address(STT_FUNC, (uintptr_t)pc, format, to, room);
 }
 
 RB_WEAK void __sanitizer_symbolize_global(void *address, const char *format, char *to, size_t room);
 RB_WEAK void __sanitizer_symbolize_global(void *address, const char *format, char *to, size_t room)
 {
-    describe(STT_OBJECT, (uintptr_t)address, format, to, room);
+    describe_address(STT_OBJECT, (uintptr_t)address, format, to, room);
 }

@@ -22,13 +22,13 @@ static rb_spin *lock_of(const volatile void *a)
     return &locks[((uintptr_t)a >> 4) % RB_LENGTH(locks)];
 }
 
-static void copy(volatile void *to, const volatile void *from, size_t size)
+static void copy_bytes(volatile void *to, const volatile void *from, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         ((volatile char *)to)[i] = ((const volatile char *)from)[i];
 }
 
-static bool same(const volatile void *a, const volatile void *b, size_t size)
+static bool is_equal(const volatile void *a, const volatile void *b, size_t size)
 {
     size_t i = 0;
 
@@ -44,13 +44,13 @@ static bool same(const volatile void *a, const volatile void *b, size_t size)
     do {                                             \
         type put = 0, old;                           \
         if (from) {                                  \
-            copy(&put, from, size);                  \
+            copy_bytes(&put, from, size);            \
             old = EXCHANGE((volatile type *)a, put); \
         } else {                                     \
             old = LOAD((volatile type *)a);          \
         }                                            \
         if (to)                                      \
-            copy(to, &old, size);                    \
+            copy_bytes(to, &old, size);              \
         return;                                      \
     } while (0)
 #define EXCHANGE(a, put) rb_exchange_seq_cst(a, put)
@@ -72,7 +72,7 @@ static size_t word_size(size_t size, const volatile void *a)
     return size && (uintptr_t)a % size == 0 ? size : 0;
 }
 
-static void swap(size_t size, volatile void *a, const void *from, void *to)
+static void swap_values(size_t size, volatile void *a, const void *from, void *to)
 {
     switch (word_size(size, a)) {
     case 1:
@@ -97,7 +97,7 @@ static void swap(size_t size, volatile void *a, const void *from, void *to)
             ((char *)to)[i] = was;
         }
     } else {
-        copy(from ? a : to, from ? from : a, size);
+        copy_bytes(from ? a : to, from ? from : a, size);
     }
     rb_spin_unlock(lock_of(a));
     if (me)
@@ -107,14 +107,14 @@ static void swap(size_t size, volatile void *a, const void *from, void *to)
 #define CAS_OF(type)                                                                   \
     do {                                                                               \
         type want, put;                                                                \
-        copy(&want, expected, size);                                                   \
-        copy(&put, from, size);                                                        \
+        copy_bytes(&want, expected, size);                                             \
+        copy_bytes(&put, from, size);                                                  \
         const type found = __sync_val_compare_and_swap((volatile type *)a, want, put); \
-        copy(expected, &found, size);                                                  \
+        copy_bytes(expected, &found, size);                                            \
         return found == want;                                                          \
     } while (0)
 
-static bool cas(size_t size, volatile void *a, void *expected, const void *from)
+static bool compare_exchange(size_t size, volatile void *a, void *expected, const void *from)
 {
     switch (word_size(size, a)) {
     case 1:
@@ -132,8 +132,8 @@ static bool cas(size_t size, volatile void *a, void *expected, const void *from)
     }
     struct rb_self *me = rb_enter();
     rb_spin_lock(lock_of(a));
-    const bool is = same(a, expected, size);
-    copy(is ? a : expected, is ? from : a, size);
+    const bool is = is_equal(a, expected, size);
+    copy_bytes(is ? a : expected, is ? from : a, size);
     rb_spin_unlock(lock_of(a));
     if (me)
         rb_leave(me);
@@ -143,7 +143,7 @@ static bool cas(size_t size, volatile void *a, void *expected, const void *from)
 // ---- around them ---------------------------------------------------------------------------------------
 
 // Did all rest?
-static bool before(const volatile void *a, size_t size, bool writes, uintptr_t pc)
+static bool begin_operation(const volatile void *a, size_t size, bool writes, uintptr_t pc)
 {
     if (rb_resting())
         return true;
@@ -154,7 +154,7 @@ static bool before(const volatile void *a, size_t size, bool writes, uintptr_t p
 }
 
 // Who has released nothing because all rested, and finds that it does not any more, has lost an edge.
-static void after(const volatile void *a, bool rested, bool writes)
+static void end_operation(const volatile void *a, bool rested, bool writes)
 {
     if (!rb_resting())
         RB_BESIDE((void)0, rested && writes ? rb_lost_edge(me) : rb_on_acquire(me, (uintptr_t)a));
@@ -171,37 +171,37 @@ RB_EXPORT bool rb_any_compare_exchange(size_t size, volatile void *a, void *expe
 
 void rb_any_load(size_t size, const volatile void *a, void *to, int order)
 {
-    const bool rested = before(a, size, false, RB_PC);
+    const bool rested = begin_operation(a, size, false, RB_PC);
 
     (void)order;
-    swap(size, (volatile void *)(uintptr_t)a, NULL, to);
-    after(a, rested, false);
+    swap_values(size, (volatile void *)(uintptr_t)a, NULL, to);
+    end_operation(a, rested, false);
 }
 
 void rb_any_store(size_t size, volatile void *a, const void *from, int order)
 {
-    before(a, size, true, RB_PC);
+    begin_operation(a, size, true, RB_PC);
     (void)order;
-    swap(size, a, from, NULL);
+    swap_values(size, a, from, NULL);
 }
 
 void rb_any_exchange(size_t size, volatile void *a, const void *from, void *to, int order)
 {
-    const bool rested = before(a, size, true, RB_PC);
+    const bool rested = begin_operation(a, size, true, RB_PC);
 
     (void)order;
-    swap(size, a, from, to);
-    after(a, rested, true);
+    swap_values(size, a, from, to);
+    end_operation(a, rested, true);
 }
 
 bool rb_any_compare_exchange(size_t size, volatile void *a, void *expected, const void *from, int order,
                              int failed)
 {
-    const bool rested = before(a, size, true, RB_PC);
+    const bool rested = begin_operation(a, size, true, RB_PC);
 
     (void)order;
     (void)failed;
-    const bool done = cas(size, a, expected, from);
-    after(a, rested, true);
+    const bool done = compare_exchange(size, a, expected, from);
+    end_operation(a, rested, true);
     return done;
 }

@@ -59,7 +59,7 @@ static void close_round(struct chain *c, struct round *r)
 }
 
 // The barrier is another one from now on. Those inside its rounds keep them.
-static void forget(struct rb_self *me, uintptr_t barrier)
+static void forget_barrier(struct rb_self *me, uintptr_t barrier)
 {
     struct chain *c = chain_of(barrier);
 
@@ -100,7 +100,7 @@ static struct round *find_open(struct chain *c, uintptr_t barrier)
 }
 
 // The round this thread arrives in; NULL if there was no memory for it.
-static struct round *arrive(struct rb_self *me, uintptr_t barrier)
+static struct round *enter_round(struct rb_self *me, uintptr_t barrier)
 {
     const uint32_t parties = parties_of(me, barrier);
     struct chain *c = chain_of(barrier);
@@ -120,7 +120,7 @@ static struct round *arrive(struct rb_self *me, uintptr_t barrier)
     return r;
 }
 
-static void leave(struct rb_self *me, struct round *r)
+static void leave_round(struct rb_self *me, struct round *r)
 {
     struct chain *c = chain_of(r->barrier);
 
@@ -148,7 +148,7 @@ RB_INTERCEPT(int, pthread_barrier_init,
     if (me) {
         if (a)
             pthread_barrierattr_getpshared(a, &shared);
-        forget(me, (uintptr_t)b);
+        forget_barrier(me, (uintptr_t)b);
         struct rb_object *o = rb_object_make(me, (uintptr_t)b);
         if (o) {
             o->parties = shared == PTHREAD_PROCESS_PRIVATE ? count : 0; // others arrive unseen
@@ -169,14 +169,14 @@ RB_INTERCEPT(int, pthread_barrier_wait, (pthread_barrier_t * b))
     RB_TOUCH(RB_HOW_ATOMIC, b, 1);
     struct rb_self *me = rb_enter();
     if (me) {
-        round = arrive(me, (uintptr_t)b);
+        round = enter_round(me, (uintptr_t)b);
         rb_leave(me);
     }
     errno = before;
     const int r = RB_REAL(pthread_barrier_wait)(b), saved = errno;
     if (round && (me = rb_enter()) != NULL) {
         if (process == forks) // else a handler has forked meanwhile, and this is the child
-            leave(me, round);
+            leave_round(me, round);
         rb_leave(me);
     }
     errno = saved;
@@ -189,7 +189,7 @@ RB_INTERCEPT(int, pthread_barrier_destroy, (pthread_barrier_t * b))
     struct rb_self *me = r == 0 ? rb_enter() : NULL;
 
     if (me) {
-        forget(me, (uintptr_t)b);
+        forget_barrier(me, (uintptr_t)b);
         rb_leave(me);
     }
     errno = saved;

@@ -46,7 +46,7 @@ static size_t count_symbols(const struct symbols *s)
     return 0;
 }
 
-static bool same(const char *a, const char *b)
+static bool is_equal(const char *a, const char *b)
 {
     while (*a && *a == *b)
         a++, b++;
@@ -62,7 +62,7 @@ bool rb_asks_for_hooks(const ElfW(Dyn) * dynamic, uintptr_t base)
         return false;
     for (size_t n = count_symbols(&s), i = 1; i < n; i++)
         if (s.first[i].st_shndx == SHN_UNDEF && s.first[i].st_name < s.name_bytes &&
-            same(s.names + s.first[i].st_name, "__tsan_init"))
+            is_equal(s.names + s.first[i].st_name, "__tsan_init"))
             return true;
     return false;
 }

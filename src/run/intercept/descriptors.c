@@ -40,7 +40,7 @@ static uintptr_t end_of(uint32_t object)
     return OBJECTS + (uintptr_t)object * 128 + 64;
 }
 
-static void seen(unsigned fd)
+static void note_number(unsigned fd)
 {
     uint32_t most = rb_load_relaxed(&highest);
 
@@ -55,7 +55,7 @@ uint32_t rb_fd_inode(uint64_t device, uint64_t inode)
 
 // What a descriptor is, by fstat. *id is never 0 if it is open; whatever has no inode of its own has the same
 // one.
-static uint32_t look(int fd, uint32_t *id)
+static uint32_t inspect_descriptor(int fd, uint32_t *id)
 {
     struct stat s;
 
@@ -84,9 +84,9 @@ uint32_t rb_fd_look(int fd)
 
     if (fd < 0 || !rb_process.on)
         return RB_FD_NONE;
-    object = look(fd, &id);
+    object = inspect_descriptor(fd, &id);
     if (object != RB_FD_NONE && (unsigned)fd < RB_FD_DESCRIPTORS) {
-        seen((unsigned)fd);
+        note_number((unsigned)fd);
         rb_store_relaxed(&identity[fd], id);
         rb_store_relaxed(&rb_fd_objects[fd], object);
     }
@@ -123,7 +123,7 @@ size_t rb_fd_close(int fd)
         return 0;
     const uint32_t before = rb_load_relaxed(&identity[fd]);
     if (before)
-        look(fd, &now);
+        inspect_descriptor(fd, &now);
     errno = saved;
     return before && before == now ? WORD : 0;
 }
@@ -192,7 +192,7 @@ void rb_fd_new_as(int fd, uint32_t object)
     begin_number((unsigned)fd);
     if ((unsigned)fd >= RB_FD_DESCRIPTORS)
         return;
-    seen((unsigned)fd);
+    note_number((unsigned)fd);
     set_object((unsigned)fd, object);
 }
 
@@ -236,7 +236,7 @@ void rb_fd_new_own(int fd, int other)
 
 // ---- edges ---------------------------------------------------------------------------------------------
 
-static void release(struct rb_self *me, uint32_t object)
+static void release_object(struct rb_self *me, uint32_t object)
 {
     for (unsigned i = 0; object != RB_FD_NONE; i++) {
         if (i == LINKS) {
@@ -254,7 +254,7 @@ static void release_watched(struct rb_self *me, uint32_t object)
     const bool in_files = object >= RB_FD_FIRST_INODE || object == RB_FD_NAMES;
 
     if (RB_UNLIKELY(rb_load_relaxed(&watched_used)) && in_files)
-        release(me, RB_FD_WATCHED);
+        release_object(me, RB_FD_WATCHED);
 }
 
 // Those that tell of what descriptors have (fcntl, mq_notify).
@@ -272,7 +272,7 @@ void rb_fd_release_now(uint32_t object)
     struct rb_self *me = object == RB_FD_NONE ? NULL : rb_enter();
 
     if (me) {
-        release(me, object);
+        release_object(me, object);
         release_watched(me, object);
         release_signals(me);
         rb_leave(me);
@@ -287,7 +287,7 @@ void rb_fd_release_end(uint32_t object)
 
     if (me) {
         rb_on_release(me, end_of(object));
-        release(me, rb_load_relaxed(&linked[object]));
+        release_object(me, rb_load_relaxed(&linked[object]));
         release_watched(me, object);
         rb_on_release(me, rb_signal_object(SIGPIPE)); // of who still writes
         release_signals(me);
@@ -307,7 +307,7 @@ void rb_fd_tells_of(const sigset_t *set)
 }
 
 // Which of them is not told.
-static void signals_came(struct rb_self *me)
+static void acquire_signals(struct rb_self *me)
 {
     const uint64_t set = rb_load_relaxed(&by_fds);
 
@@ -339,7 +339,7 @@ void rb_fd_acquire_now(uint32_t object, bool end)
         if (end)
             rb_on_acquire(me, end_of(object));
         if (RB_UNLIKELY(has_signals(object)))
-            signals_came(me);
+            acquire_signals(me);
         rb_fd_acquire_others(me);
         rb_leave(me);
     }
@@ -405,7 +405,7 @@ void rb_fd_link(uint32_t from, uint32_t to)
     rb_fd_release(to);
 }
 
-static bool reaches_everybody(uint32_t object)
+static bool reaches_all(uint32_t object)
 {
     return rb_load_relaxed(&linked[object]) == RB_FD_EVERYBODY;
 }
@@ -417,7 +417,7 @@ void rb_fd_share_all(void)
     for (uint32_t fd = 0; fd <= most; fd++)
         rb_fd_object((int)fd);
     for (uint32_t object = RB_FD_NONE + 1; object < RB_FD_COUNT; object++)
-        if (object != RB_FD_EVERYBODY && !reaches_everybody(object))
+        if (object != RB_FD_EVERYBODY && !reaches_all(object))
             rb_fd_link(object, RB_FD_EVERYBODY);
 }
 
@@ -430,11 +430,11 @@ void rb_fd_child(void)
     struct stat s;
 
     for (unsigned i = 0; i < RB_LENGTH(everywhere); i++)
-        if (!reaches_everybody(everywhere[i]))
+        if (!reaches_all(everywhere[i]))
             rb_fd_link(everywhere[i], RB_FD_EVERYBODY);
     for (uint32_t fd = 3; fd <= most && fd < MOST_SHARED; fd++) {
         const uint32_t object = rb_fd_object((int)fd);
-        if (object != RB_FD_NONE && !reaches_everybody(object) && !syscall(SYS_fstat, (int)fd, &s) &&
+        if (object != RB_FD_NONE && !reaches_all(object) && !syscall(SYS_fstat, (int)fd, &s) &&
             (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)))
             rb_fd_link(object, RB_FD_EVERYBODY);
     }
@@ -509,7 +509,7 @@ void rb_fd_passed_on(int fd)
     if (object < RB_FD_FIRST_OWN || object >= RB_FD_FIRST_INODE)
         return;
     uint32_t id;
-    const uint32_t now = look(fd, &id);
+    const uint32_t now = inspect_descriptor(fd, &id);
     for (uint32_t i = 0; i <= most; i++) {
         uint32_t same = object;
         rb_cas_strong_relaxed(&rb_fd_objects[i], &same, now);

@@ -66,7 +66,7 @@ static inline bool is_taken(const struct place *p)
     return rb_load_seq_cst(&taken[i / 64]) >> i % 64 & 1;
 }
 
-static inline void take(const struct place *p)
+static inline void take_place(const struct place *p)
 {
     const size_t i = (size_t)(p - blocks);
 
@@ -83,19 +83,19 @@ static inline void set_free(struct place *p)
     rb_store_relaxed(&p->seal, 0);
     rb_fetch_and_seq_cst(&taken[i / 64], ~((uint64_t)1 << i % 64));
     if (RB_UNLIKELY(rb_load_seq_cst(&p->seal) != 0))
-        take(p);
+        take_place(p);
 }
 
-static inline uint64_t mix(const struct rb_block *b)
+static inline uint64_t mix_fields(const struct rb_block *b)
 {
     return b->size * 0xbf58476d1ce4e5b9u ^ ((uint64_t)b->stack << 32 | b->thread) * 0x94d049bb133111ebu ^
            b->pc * 0xd6e8feb86659fd93u;
 }
 
-static inline void keep(struct place *p, const struct rb_block *b)
+static inline void store_block(struct place *p, const struct rb_block *b)
 {
-    rb_store_seq_cst(&p->seal, b->address ^ mix(b));
-    take(p);
+    rb_store_seq_cst(&p->seal, b->address ^ mix_fields(b));
+    take_place(p);
     rb_store_relaxed(&p->size, b->size);
     rb_store_relaxed(&p->stack, b->stack);
     rb_store_relaxed(&p->thread, b->thread);
@@ -103,7 +103,7 @@ static inline void keep(struct place *p, const struct rb_block *b)
 }
 
 // The block that is kept there; its address is 0 if there is none.
-static inline struct rb_block kept(const struct place *p)
+static inline struct rb_block load_block(const struct place *p)
 {
     const uint64_t seal = rb_load_relaxed(&p->seal);
     struct rb_block b = {.size = rb_load_relaxed(&p->size),
@@ -111,7 +111,7 @@ static inline struct rb_block kept(const struct place *p)
                          .thread = rb_load_relaxed(&p->thread),
                          .pc = rb_load_relaxed(&p->pc)};
 
-    b.address = seal ? seal ^ mix(&b) : 0;
+    b.address = seal ? seal ^ mix_fields(&b) : 0;
     return b;
 }
 
@@ -145,7 +145,7 @@ size_t rb_segment_bytes(int segment)
 
 // Where a block was asked for. A whole stack for each would cost more than the block: those that sampling
 // pays for have one, and with a budget the others have the innermost frame.
-static rb_stack where_from(struct rb_self *me, uintptr_t pc)
+static rb_stack alloc_stack(struct rb_self *me, uintptr_t pc)
 {
     if (!rb_process.by_cost)
         return rb_process.take_all || rb_skip < 64 ? rb_stack_here(&me->walk, pc, rb_process.stack_depth) : 0;
@@ -158,16 +158,16 @@ static rb_stack where_from(struct rb_self *me, uintptr_t pc)
 static void block_new(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
 {
     const bool dear = rb_process.collides || (rb_process.by_cost && !rb_adaptive_affords());
-    const rb_stack stack = dear ? 0 : where_from(me, pc);
-    keep(place_of(address),
-         &(struct rb_block){address, size, stack, dear || stack ? me->id : RB_NO_THREAD, dear ? pc : 0});
+    const rb_stack stack = dear ? 0 : alloc_stack(me, pc);
+    store_block(place_of(address), &(struct rb_block){address, size, stack,
+                                                      dear || stack ? me->id : RB_NO_THREAD, dear ? pc : 0});
 }
 
 static void block_gone(uintptr_t address)
 {
     struct place *p = blocks ? place_of(address) : NULL;
 
-    if (p && is_taken(p) && kept(p).address == address)
+    if (p && is_taken(p) && load_block(p).address == address)
         set_free(p);
 }
 
@@ -176,7 +176,7 @@ bool rb_heap_block(uintptr_t address, struct rb_block *block)
     bool found = false;
 
     for (uint64_t i = 0; blocks && i <= block_mask && !found; i++) {
-        const struct rb_block b = kept(&blocks[i]);
+        const struct rb_block b = load_block(&blocks[i]);
         if (b.address && address >= b.address && address - b.address < (b.size ? b.size : 1)) {
             *block = b;
             if (b.pc)
@@ -192,7 +192,7 @@ size_t rb_heap_bytes(void)
     size_t bytes = 0;
 
     for (uint64_t i = 0; blocks && i <= block_mask; i++) {
-        const struct rb_block b = kept(&blocks[i]);
+        const struct rb_block b = load_block(&blocks[i]);
         bytes += b.address ? b.size : 0;
     }
     return bytes;
@@ -215,7 +215,7 @@ static void count_block(struct rb_self *me)
         rb_sampling_synced(me, 0);
 }
 
-static RB_NOINLINE void *allocated_now(void *block, size_t size, uintptr_t pc)
+static RB_NOINLINE void *follow_alloc_slow(void *block, size_t size, uintptr_t pc)
 {
     const int saved = errno;
     struct rb_self *me = block ? rb_enter() : NULL;
@@ -239,12 +239,12 @@ static RB_NOINLINE void *allocated_now(void *block, size_t size, uintptr_t pc)
 }
 
 // After the real allocator has answered.
-static inline void *allocated(void *block, size_t size, uintptr_t pc)
+static inline void *follow_alloc(void *block, size_t size, uintptr_t pc)
 {
-    return rb_idle() && !is_kept() && !rb_heap_told_new ? block : allocated_now(block, size, pc);
+    return rb_idle() && !is_kept() && !rb_heap_told_new ? block : follow_alloc_slow(block, size, pc);
 }
 
-static RB_NOINLINE void freeing_now(void *block, uintptr_t pc, bool reports)
+static RB_NOINLINE void follow_free_slow(void *block, uintptr_t pc, bool reports)
 {
     const int saved = errno;
 
@@ -269,10 +269,10 @@ static RB_NOINLINE void freeing_now(void *block, uintptr_t pc, bool reports)
 }
 
 // Before the real allocator gets it back. A race with that is reported now, or by who reports next.
-static inline void freeing(void *block, uintptr_t pc, bool reports)
+static inline void follow_free(void *block, uintptr_t pc, bool reports)
 {
     if (!rb_idle() || (blocks && is_taken(place_of((uintptr_t)block))) || rb_heap_told_gone)
-        freeing_now(block, pc, reports);
+        follow_free_slow(block, pc, reports);
 }
 
 // Looking up the real functions may itself allocate: that comes from here, and is never given back.
@@ -305,7 +305,7 @@ void rb_heap_find_real(void)
     looking = false;
 }
 
-static inline bool too_early(void)
+static inline bool is_too_early(void)
 {
     if (RB_LIKELY(rb_real.free != NULL))
         return false;
@@ -318,7 +318,7 @@ void rb_heap_find_real(void)
 {
 }
 
-static inline bool too_early(void)
+static inline bool is_too_early(void)
 {
     return false;
 }
@@ -326,13 +326,13 @@ static inline bool too_early(void)
 
 RB_INTERCEPT(void *, malloc, (size_t size))
 {
-    return too_early() ? early_alloc(size) : allocated(RB_REAL(malloc)(size), size, RB_PC);
+    return is_too_early() ? early_alloc(size) : follow_alloc(RB_REAL(malloc)(size), size, RB_PC);
 }
 
 RB_INTERCEPT(void *, calloc, (size_t count, size_t size))
 {
-    return too_early() ? early_alloc(count * size)
-                       : allocated(RB_REAL(calloc)(count, size), count * size, RB_PC);
+    return is_too_early() ? early_alloc(count * size)
+                          : follow_alloc(RB_REAL(calloc)(count, size), count * size, RB_PC);
 }
 
 // Whether a block that was to be given up is gone is known afterwards. If not, it stays as it was, with the
@@ -351,7 +351,7 @@ static RB_NOINLINE void settle_change(bool gone)
     rb_leave(me);
 }
 
-static void *change(void *block, size_t size, uintptr_t pc)
+static void *resize_block(void *block, size_t size, uintptr_t pc)
 {
     if (is_early(block)) {
         char *fresh = RB_REAL(malloc)(size);
@@ -361,19 +361,19 @@ static void *change(void *block, size_t size, uintptr_t pc)
         return fresh;
     }
     if (block)
-        freeing(block, pc, false);
+        follow_free(block, pc, false);
     void *changed = RB_REAL(realloc)(block, size);
     const bool gone = changed || !block || !size;
     if (RB_UNLIKELY(!gone) || (block && rb_self_tls && RB_UNLIKELY(rb_self_tls->found != NULL)))
         settle_change(gone);
-    return allocated(changed, size, pc);
+    return follow_alloc(changed, size, pc);
 }
 
 RB_INTERCEPT(void *, realloc, (void *block, size_t size))
 {
-    if (too_early())
+    if (is_too_early())
         return early_alloc(size);
-    return change(block, size, RB_PC);
+    return resize_block(block, size, RB_PC);
 }
 
 RB_INTERCEPT(void *, reallocarray, (void *block, size_t count, size_t size))
@@ -384,27 +384,27 @@ RB_INTERCEPT(void *, reallocarray, (void *block, size_t count, size_t size))
         errno = ENOMEM;
         return NULL;
     }
-    if (too_early())
+    if (is_too_early())
         return early_alloc(bytes);
-    return change(block, bytes, RB_PC);
+    return resize_block(block, bytes, RB_PC);
 }
 
 RB_INTERCEPT(void, free, (void *block))
 {
-    if (!block || is_early(block) || too_early())
+    if (!block || is_early(block) || is_too_early())
         return;
-    freeing(block, RB_PC, true);
+    follow_free(block, RB_PC, true);
     RB_REAL(free)(block);
 }
 
 RB_INTERCEPT(void *, memalign, (size_t alignment, size_t size))
 {
-    return allocated(RB_REAL(memalign)(alignment, size), size, RB_PC);
+    return follow_alloc(RB_REAL(memalign)(alignment, size), size, RB_PC);
 }
 
 RB_INTERCEPT(void *, aligned_alloc, (size_t alignment, size_t size))
 {
-    return allocated(RB_REAL(aligned_alloc)(alignment, size), size, RB_PC);
+    return follow_alloc(RB_REAL(aligned_alloc)(alignment, size), size, RB_PC);
 }
 
 RB_INTERCEPT(int, posix_memalign, (void **block, size_t alignment, size_t size))
@@ -412,18 +412,18 @@ RB_INTERCEPT(int, posix_memalign, (void **block, size_t alignment, size_t size))
     const int r = RB_REAL(posix_memalign)(block, alignment, size);
 
     if (r == 0)
-        allocated(*block, size, RB_PC);
+        follow_alloc(*block, size, RB_PC);
     return r;
 }
 
 RB_INTERCEPT(void *, valloc, (size_t size))
 {
-    return allocated(RB_REAL(valloc)(size), size, RB_PC);
+    return follow_alloc(RB_REAL(valloc)(size), size, RB_PC);
 }
 
 RB_INTERCEPT(void *, pvalloc, (size_t size))
 {
-    return allocated(RB_REAL(pvalloc)(size), size, RB_PC);
+    return follow_alloc(RB_REAL(pvalloc)(size), size, RB_PC);
 }
 
 RB_INTERCEPT(size_t, malloc_usable_size, (void *block))

@@ -32,7 +32,7 @@
 
 // ---- messages with descriptors in them -----------------------------------------------------------------
 
-static void each_passed(const struct msghdr *m, void (*tell)(int fd))
+static void for_each_passed(const struct msghdr *m, void (*tell)(int fd))
 {
     struct msghdr *of = (struct msghdr *)(uintptr_t)m; // CMSG_NXTHDR wants it so, and changes nothing
 
@@ -54,7 +54,7 @@ void rb_fd_sends_message(const struct msghdr *m, uintptr_t pc)
     if (m->msg_iov && m->msg_iovlen <= MOST_PIECES)
         rb_touch_pieces(m->msg_iov, m->msg_iovlen, MOST_BYTES, RB_HOW_READ, pc);
     if (m->msg_control)
-        each_passed(m, rb_fd_passed_on);
+        for_each_passed(m, rb_fd_passed_on);
 }
 
 void rb_fd_sends_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc)
@@ -64,7 +64,7 @@ void rb_fd_sends_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc)
 }
 
 // The sender's address and the messages beside the bytes. `room` is what there was for the address.
-static void received(const struct msghdr *m, ssize_t r, socklen_t room, uintptr_t pc)
+static void touch_message(const struct msghdr *m, ssize_t r, socklen_t room, uintptr_t pc)
 {
     const struct iovec beside[] = {{m->msg_name, m->msg_namelen < room ? m->msg_namelen : room},
                                    {m->msg_control, m->msg_controllen}};
@@ -76,23 +76,23 @@ static void received(const struct msghdr *m, ssize_t r, socklen_t room, uintptr_
         if (beside[i].iov_base)
             rb_touch_pieces(&beside[i], 1, beside[i].iov_len, RB_HOW_WRITE, pc);
     if (m->msg_control)
-        each_passed(m, rb_fd_new);
+        for_each_passed(m, rb_fd_new);
 }
 
 // How much room there was for the address is not known: it is left out.
 void rb_fd_got_message(const struct msghdr *m, ssize_t r, uintptr_t pc)
 {
-    received(m, r, 0, pc);
+    touch_message(m, r, 0, pc);
 }
 
 void rb_fd_got_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc)
 {
     for (unsigned i = 0; i < count; i++)
-        received(&m[i].msg_hdr, m[i].msg_len, 0, pc);
+        touch_message(&m[i].msg_hdr, m[i].msg_len, 0, pc);
 }
 
 // What a call that sends has learnt: that there was room, or none, or that nobody will read it.
-static inline void sent(uint32_t object, ssize_t r)
+static inline void end_send(uint32_t object, ssize_t r)
 {
     if (RB_LIKELY(r >= 0))
         rb_fd_had_room(object);
@@ -103,7 +103,7 @@ static inline void sent(uint32_t object, ssize_t r)
 }
 
 // What a call that receives has learnt: something, or that there will be nothing any more.
-static void heard_now(uint32_t object, bool got, ssize_t r)
+static void end_receive_slow(uint32_t object, bool got, ssize_t r)
 {
     if (r > 0 && got)
         rb_fd_acquire(object);
@@ -111,22 +111,22 @@ static void heard_now(uint32_t object, bool got, ssize_t r)
         rb_fd_acquire_end(object);
 }
 
-static inline void heard(uint32_t object, bool got, ssize_t r)
+static inline void end_receive(uint32_t object, bool got, ssize_t r)
 {
     if (!rb_idle())
-        heard_now(object, got, r);
+        end_receive_slow(object, got, r);
 }
 
 #define FILE_SYSTEM (RB_LIKELY(rb_process.on) ? RB_FD_NAMES : RB_FD_NONE)
 
 // Opening may make a file, or empty it, and finds out what others have made.
-static void opening(int flags)
+static void begin_open(int flags)
 {
     if (flags & (O_CREAT | O_TRUNC))
         rb_fd_release(FILE_SYSTEM);
 }
 
-static int opened(int r)
+static int end_open(int r)
 {
     rb_fd_opened(r);
     rb_fd_acquire(FILE_SYSTEM);
@@ -143,7 +143,7 @@ static int opened(int r)
         touches;                                       \
         rb_fd_release(object);                         \
         ret r = RB_REAL(name) args;                    \
-        sent(object, r);                               \
+        end_send(object, r);                           \
         return r;                                      \
     }
 #define RB_RECEIVES(ret, name, params, args, fd, got, touches) \
@@ -152,7 +152,7 @@ static int opened(int r)
         const uint32_t object = rb_fd_object(fd);              \
         TAKES(fd, object);                                     \
         ret r = RB_REAL(name) args;                            \
-        heard(object, (got), r);                               \
+        end_receive(object, (got), r);                         \
         touches;                                               \
         return r;                                              \
     }
@@ -166,11 +166,11 @@ static int opened(int r)
         rb_fd_acquire(object);                    \
         return r;                                 \
     }
-#define RB_OPENS(name, params, args, flags) \
-    RB_INTERCEPT(int, name, params)         \
-    {                                       \
-        opening(flags);                     \
-        return opened(RB_REAL(name) args);  \
+#define RB_OPENS(name, params, args, flags)  \
+    RB_INTERCEPT(int, name, params)          \
+    {                                        \
+        begin_open(flags);                   \
+        return end_open(RB_REAL(name) args); \
     }
 #define RB_MAKES(name, params, args, made) \
     RB_INTERCEPT(int, name, params)        \
@@ -216,7 +216,7 @@ RB_INTERCEPT(ssize_t, read, (int fd, void *to, size_t n))
 
     TAKES(fd, object);
     const ssize_t r = RB_REAL(read)(fd, to, n);
-    heard(object, r >= 0, r);
+    end_receive(object, r >= 0, r);
     if (RB_UNLIKELY(object == RB_FD_SIGNALS) && r > 0)
         rb_fd_read_signals(to, (size_t)r);
     WRITE(to, rb_moved(r, n));
@@ -231,7 +231,7 @@ RB_INTERCEPT(ssize_t, read, (int fd, void *to, size_t n))
         rb_fd_link(source, sink);                                            \
         rb_fd_release(sink);                                                 \
         const ssize_t r = RB_REAL(name) args;                                \
-        heard(source, r >= 0, r);                                            \
+        end_receive(source, r >= 0, r);                                      \
         return r;                                                            \
     }
 RB_CARRIES(sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n))
@@ -283,7 +283,7 @@ RB_INTERCEPT(int, shutdown, (int fd, int how))
 // to be asked before. What is longer is cut off, and the length says so.
 #define ROOM(to, size) ((to) && (size) ? *(size) : 0)
 
-static void filled(void *to, socklen_t *size, socklen_t room, uintptr_t pc)
+static void touch_filled(void *to, socklen_t *size, socklen_t room, uintptr_t pc)
 {
     if (!to || !size)
         return;
@@ -292,19 +292,19 @@ static void filled(void *to, socklen_t *size, socklen_t room, uintptr_t pc)
     rb_touch_pieces(pieces, 2, sizeof(*size) + n, RB_HOW_WRITE, pc);
 }
 
-#define RB_ACCEPTS(name, params, args)                     \
-    RB_INTERCEPT(int, name, params)                        \
-    {                                                      \
-        const uint32_t object = rb_fd_object(fd);          \
-        const socklen_t room = ROOM(a.__sockaddr__, size); \
-        USED(fd, object);                                  \
-        const int r = RB_REAL(name) args;                  \
-        if (r >= 0) {                                      \
-            rb_fd_new(r);                                  \
-            rb_fd_acquire(object);                         \
-            filled(a.__sockaddr__, size, room, RB_PC);     \
-        }                                                  \
-        return r;                                          \
+#define RB_ACCEPTS(name, params, args)                       \
+    RB_INTERCEPT(int, name, params)                          \
+    {                                                        \
+        const uint32_t object = rb_fd_object(fd);            \
+        const socklen_t room = ROOM(a.__sockaddr__, size);   \
+        USED(fd, object);                                    \
+        const int r = RB_REAL(name) args;                    \
+        if (r >= 0) {                                        \
+            rb_fd_new(r);                                    \
+            rb_fd_acquire(object);                           \
+            touch_filled(a.__sockaddr__, size, room, RB_PC); \
+        }                                                    \
+        return r;                                            \
     }
 RB_ACCEPTS(accept, (int fd, __SOCKADDR_ARG a, socklen_t *size), (fd, a, size))
 RB_ACCEPTS(accept4, (int fd, __SOCKADDR_ARG a, socklen_t *size, int flags), (fd, a, size, flags))
@@ -333,7 +333,7 @@ RB_INTERCEPT(int, setsockopt, (int fd, int level, int name, const void *from, so
         if (r == 0) {                             \
             rb_fd_acquire(object);                \
             rb_fd_acquire(SETTINGS);              \
-            filled(to, size, room, RB_PC);        \
+            touch_filled(to, size, room, RB_PC);  \
         }                                         \
         return r;                                 \
     }
@@ -342,18 +342,18 @@ RB_TELLS(getpeername, (int fd, __SOCKADDR_ARG a, socklen_t *size), (fd, a, size)
 RB_TELLS(getsockopt, (int fd, int level, int name, void *to, socklen_t *size), (fd, level, name, to, size),
          to)
 
-#define RB_RECEIVES_FROM(name, params, args)               \
-    RB_INTERCEPT(ssize_t, name, params)                    \
-    {                                                      \
-        const uint32_t object = rb_fd_object(fd);          \
-        const socklen_t room = ROOM(a.__sockaddr__, size); \
-        TAKES(fd, object);                                 \
-        const ssize_t r = RB_REAL(name) args;              \
-        heard(object, r >= 0, r);                          \
-        WRITE(to, rb_moved(r, n));                         \
-        if (r >= 0)                                        \
-            filled(a.__sockaddr__, size, room, RB_PC);     \
-        return r;                                          \
+#define RB_RECEIVES_FROM(name, params, args)                 \
+    RB_INTERCEPT(ssize_t, name, params)                      \
+    {                                                        \
+        const uint32_t object = rb_fd_object(fd);            \
+        const socklen_t room = ROOM(a.__sockaddr__, size);   \
+        TAKES(fd, object);                                   \
+        const ssize_t r = RB_REAL(name) args;                \
+        end_receive(object, r >= 0, r);                      \
+        WRITE(to, rb_moved(r, n));                           \
+        if (r >= 0)                                          \
+            touch_filled(a.__sockaddr__, size, room, RB_PC); \
+        return r;                                            \
     }
 RB_RECEIVES_FROM(recvfrom, (int fd, void *to, size_t n, int flags, __SOCKADDR_ARG a, socklen_t *size),
                  (fd, to, n, flags, a, size))
@@ -368,9 +368,9 @@ RB_INTERCEPT(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags))
 
     TAKES(fd, object);
     const ssize_t r = RB_REAL(recvmsg)(fd, m, flags);
-    heard(object, r >= 0, r);
+    end_receive(object, r >= 0, r);
     if (r >= 0)
-        received(m, r, room, RB_PC);
+        touch_message(m, r, room, RB_PC);
     return r;
 }
 
@@ -383,9 +383,9 @@ RB_INTERCEPT(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned count, int flag
         room[i] = m[i].msg_hdr.msg_name ? m[i].msg_hdr.msg_namelen : 0;
     TAKES(fd, object);
     const int r = RB_REAL(recvmmsg)(fd, m, count, flags, t);
-    heard(object, r >= 0, r);
+    end_receive(object, r >= 0, r);
     for (int i = 0; i < r; i++)
-        received(&m[i].msg_hdr, m[i].msg_len, i < (int)RB_LENGTH(room) ? room[i] : 0, RB_PC);
+        touch_message(&m[i].msg_hdr, m[i].msg_len, i < (int)RB_LENGTH(room) ? room[i] : 0, RB_PC);
     return r;
 }
 
@@ -415,7 +415,7 @@ RB_INTERCEPT(int, epoll_ctl, (int fd, int what, int of, struct epoll_event *even
     return RB_REAL(epoll_ctl)(fd, what, of, event);
 }
 
-static void polled(const struct pollfd *of, nfds_t n, int ready)
+static void end_poll(const struct pollfd *of, nfds_t n, int ready)
 {
     uint32_t last = RB_FD_NONE;
 
@@ -436,7 +436,7 @@ static void polled(const struct pollfd *of, nfds_t n, int ready)
     RB_INTERCEPT(int, name, params)                       \
     {                                                     \
         const int r = RB_REAL(name) args;                 \
-        polled(of, n, r);                                 \
+        end_poll(of, n, r);                               \
         for (nfds_t i = 0; r >= 0 && i < n; i++)          \
             WRITE(&of[i].revents, sizeof(of[i].revents)); \
         return r;                                         \
@@ -450,7 +450,7 @@ RB_POLLS(__ppoll_chk,
          (of, n, t, set, room))
 
 // A set may be longer than fd_set: programs with many descriptors allocate their own.
-static void selected(const fd_set *set, int n, bool room)
+static void end_select(const fd_set *set, int n, bool room)
 {
     const unsigned bits = 8 * sizeof(unsigned long);
     const unsigned long *word = (const unsigned long *)(const void *)set;
@@ -473,9 +473,9 @@ static void selected(const fd_set *set, int n, bool room)
     {                                     \
         const int r = RB_REAL(name) args; \
         if (r > 0 && rb_process.on) {     \
-            selected(in, n, false);       \
-            selected(out, n, true);       \
-            selected(odd, n, false);      \
+            end_select(in, n, false);     \
+            end_select(out, n, true);     \
+            end_select(odd, n, false);    \
         }                                 \
         return r;                         \
     }
@@ -722,8 +722,8 @@ RB_INTERCEPT(void, closefrom, (int first))
             mode = va_arg(list, mode_t);                           \
             va_end(list);                                          \
         }                                                          \
-        opening(flags);                                            \
-        return opened(RB_REAL(name) args);                         \
+        begin_open(flags);                                         \
+        return end_open(RB_REAL(name) args);                       \
     }
 RB_OPENS_WITH_MODE(open, (const char *path, int flags, ...), (path, flags, mode))
 RB_OPENS_WITH_MODE(open64, (const char *path, int flags, ...), (path, flags, mode))
@@ -742,16 +742,16 @@ RB_INTERCEPT(mqd_t, mq_open, (const char *name, int flags, ...))
         like = va_arg(list, struct mq_attr *);
         va_end(list);
     }
-    opening(flags);
-    const mqd_t r = opened(RB_REAL(mq_open)(name, flags, mode, like));
+    begin_open(flags);
+    const mqd_t r = end_open(RB_REAL(mq_open)(name, flags, mode, like));
     rb_fd_is_tight(rb_fd_object(r)); // all hold few
     return r;
 }
 
 RB_INTERCEPT(mqd_t, __mq_open_2, (const char *name, int flags))
 {
-    opening(flags);
-    const mqd_t r = opened(RB_REAL(__mq_open_2)(name, flags));
+    begin_open(flags);
+    const mqd_t r = end_open(RB_REAL(__mq_open_2)(name, flags));
     rb_fd_is_tight(rb_fd_object(r));
     return r;
 }
@@ -768,7 +768,7 @@ RB_INTERCEPT(sem_t *, sem_open, (const char *name, int flags, ...))
         value = va_arg(list, unsigned);
         va_end(list);
     }
-    opening(flags);
+    begin_open(flags);
     sem_t *r = RB_REAL(sem_open)(name, flags, mode, value);
     rb_fd_acquire(FILE_SYSTEM);
     return r;

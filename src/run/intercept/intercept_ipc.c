@@ -58,7 +58,7 @@ RB_INTERCEPT(ssize_t, msgrcv, (int queue, void *to, size_t n, long type, int fla
     return r;
 }
 
-static bool gives(const struct sembuf *op, size_t n)
+static bool changes_value(const struct sembuf *op, size_t n)
 {
     for (size_t i = 0; op && i < n && i < MOST_OPERATIONS; i++)
         if (op[i].sem_op != 0) // others may wait for 0
@@ -69,7 +69,7 @@ static bool gives(const struct sembuf *op, size_t n)
 #define RB_OPERATES(name, params, args)                              \
     RB_INTERCEPT(int, name, params)                                  \
     {                                                                \
-        if (gives(op, n))                                            \
+        if (changes_value(op, n))                                    \
             rb_fd_release(IPC);                                      \
         const int r = RB_REAL(name) args;                            \
         rb_fd_acquire(IPC); /* also when it was removed meanwhile */ \

@@ -98,10 +98,10 @@ static __attribute__((constructor(101))) void find_real(void)
 #define SPACE(n, most)      ((n) < (most) ? (n) + 1 : (most))
 #define WIDE(n)             ((n) * sizeof(wchar_t))
 #define WIDE_LENGTH(s)      RB_REAL(wcslen)(s)
-#define EQUAL(a, b, n)      equal(a, b, n)
+#define EQUAL(a, b, n)      equal_bytes(a, b, n)
 #define EQUAL_TEXT(a, b, n) equal_text(a, b, n)
 
-static size_t equal(const void *a, const void *b, size_t n)
+static size_t equal_bytes(const void *a, const void *b, size_t n)
 {
     const volatile char *p = a, *q = b;
     size_t i = 0;
@@ -167,8 +167,8 @@ RB_WATCHED(int, memcmp, (const void *a, const void *b, size_t n), (a, b, n))
 {
     const int r = REAL_OR(memcmp, simple_compare)(a, b, n);
 
-    READ(a, r ? equal(a, b, n) : n);
-    READ(b, r ? equal(a, b, n) : n);
+    READ(a, r ? equal_bytes(a, b, n) : n);
+    READ(b, r ? equal_bytes(a, b, n) : n);
     return r;
 }
 

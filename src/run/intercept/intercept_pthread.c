@@ -75,8 +75,8 @@ static int really_create(struct rb_self *me, pthread_t *thread, const pthread_at
 }
 
 // Creates a thread whose state is made here, so that it starts with what its creator knows.
-static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *), void *argument,
-                  uintptr_t pc)
+static int create_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+                         void *argument, uintptr_t pc)
 {
     rb_watch_exit_to_wait();
     struct rb_self *me = rb_enter(), *child = NULL;
@@ -124,13 +124,13 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*functio
 RB_INTERCEPT(int, pthread_create,
              (pthread_t * thread, const pthread_attr_t *attr, void *(*start)(void *), void *argument))
 {
-    return create(thread, attr, start, argument, RB_PC);
+    return create_thread(thread, attr, start, argument, RB_PC);
 }
 
 // libc's thrd_create makes its thread without coming by pthread_create; the result is the same thing.
 RB_INTERCEPT(int, thrd_create, (thrd_t * thread, thrd_start_t start, void *argument))
 {
-    const int r = create(thread, NULL, (void *(*)(void *))(void (*)(void))start, argument, RB_PC);
+    const int r = create_thread(thread, NULL, (void *(*)(void *))(void (*)(void))start, argument, RB_PC);
     return r == 0 ? thrd_success : r == ENOMEM || r == EAGAIN ? thrd_nomem : thrd_error;
 }
 

@@ -149,7 +149,7 @@ RB_INTERCEPT(void, perror, (const char *s))
     RB_REAL(perror)(s);
 }
 
-static void flushing(FILE *f)
+static void begin_flush(FILE *f)
 {
     if (f)
         rb_fd_release(object_of(f));
@@ -159,14 +159,14 @@ static void flushing(FILE *f)
 
 RB_INTERCEPT(int, fflush, (FILE * f))
 {
-    flushing(f);
+    begin_flush(f);
     return RB_REAL(fflush)(f);
 }
 
 // Closes nothing, and writes everything.
 RB_INTERCEPT(int, fcloseall, (void))
 {
-    flushing(NULL);
+    begin_flush(NULL);
     return RB_REAL(fcloseall)();
 }
 
@@ -178,19 +178,19 @@ RB_INTERCEPT(void, rewind, (FILE * f))
 
 RB_INTERCEPT(int, fflush_unlocked, (FILE * f))
 {
-    flushing(f);
+    begin_flush(f);
     return RB_REAL(fflush_unlocked)(f);
 }
 
 // ---- coming and going ----------------------------------------------------------------------------------
 
-static void opening(const char *mode)
+static void begin_open(const char *mode)
 {
     if (rb_process.on && mode && mode[0] != 'r')
         rb_fd_release(RB_FD_NAMES);
 }
 
-static FILE *opened(FILE *f)
+static FILE *end_open(FILE *f)
 {
     if (rb_process.on) {
         if (f)
@@ -204,8 +204,8 @@ static FILE *opened(FILE *f)
 RB_EXPORT FILE *__interceptor_fopen(const char *path, const char *mode);
 RB_EXPORT FILE *__interceptor_fopen(const char *path, const char *mode)
 {
-    opening(mode);
-    return opened(RB_REAL(fopen)(path, mode));
+    begin_open(mode);
+    return end_open(RB_REAL(fopen)(path, mode));
 }
 
 RB_INTERCEPT(FILE *, fopen, (const char *path, const char *mode))
@@ -215,11 +215,11 @@ RB_INTERCEPT(FILE *, fopen, (const char *path, const char *mode))
 
 RB_INTERCEPT(FILE *, fopen64, (const char *path, const char *mode))
 {
-    opening(mode);
-    return opened(RB_REAL(fopen64)(path, mode));
+    begin_open(mode);
+    return end_open(RB_REAL(fopen64)(path, mode));
 }
 
-static void closing(FILE *f)
+static void begin_close(FILE *f)
 {
     const int saved = errno;
 
@@ -230,44 +230,44 @@ static void closing(FILE *f)
 
 RB_INTERCEPT(FILE *, freopen, (const char *path, const char *mode, FILE *f))
 {
-    closing(f);
-    opening(mode);
-    return opened(RB_REAL(freopen)(path, mode, f));
+    begin_close(f);
+    begin_open(mode);
+    return end_open(RB_REAL(freopen)(path, mode, f));
 }
 
 RB_INTERCEPT(FILE *, freopen64, (const char *path, const char *mode, FILE *f))
 {
-    closing(f);
-    opening(mode);
-    return opened(RB_REAL(freopen64)(path, mode, f));
+    begin_close(f);
+    begin_open(mode);
+    return end_open(RB_REAL(freopen64)(path, mode, f));
 }
 
 RB_INTERCEPT(FILE *, tmpfile, (void))
 {
-    return opened(RB_REAL(tmpfile)());
+    return end_open(RB_REAL(tmpfile)());
 }
 
 RB_INTERCEPT(FILE *, tmpfile64, (void))
 {
-    return opened(RB_REAL(tmpfile64)());
+    return end_open(RB_REAL(tmpfile64)());
 }
 
 RB_INTERCEPT(FILE *, setmntent, (const char *path, const char *mode))
 {
-    opening(mode);
-    return opened(RB_REAL(setmntent)(path, mode));
+    begin_open(mode);
+    return end_open(RB_REAL(setmntent)(path, mode));
 }
 
 RB_INTERCEPT(int, endmntent, (FILE * f))
 {
     if (f)
-        closing(f);
+        begin_close(f);
     return RB_REAL(endmntent)(f);
 }
 
 RB_INTERCEPT(int, fclose, (FILE * f))
 {
-    closing(f);
+    begin_close(f);
     return RB_REAL(fclose)(f);
 }
 
@@ -284,7 +284,7 @@ RB_INTERCEPT(FILE *, popen, (const char *command, const char *mode))
 
 RB_INTERCEPT(int, pclose, (FILE * f))
 {
-    closing(f);
+    begin_close(f);
     const int r = RB_REAL(pclose)(f);
     rb_after_child();
     return r;

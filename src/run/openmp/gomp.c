@@ -176,7 +176,7 @@ RB_INTERCEPT(void, GOMP_parallel_end, (void))
 
 // ---- barriers ------------------------------------------------------------------------------------------
 
-static void with_task(void (*verb)(struct rb_self *, struct rb_omp_task *))
+static void call_with_task(void (*verb)(struct rb_self *, struct rb_omp_task *))
 {
     const int saved = errno;
     struct rb_self *me = rb_gomp_tells() ? rb_enter() : NULL;
@@ -188,16 +188,16 @@ static void with_task(void (*verb)(struct rb_self *, struct rb_omp_task *))
     errno = saved;
 }
 
-static bool arrive(void)
+static bool arrive_at_barrier(void)
 {
-    with_task(rb_omp_arrive);
+    call_with_task(rb_omp_arrive);
     return rb_gomp_enter();
 }
 
-static void depart(bool inside)
+static void depart_from_barrier(bool inside)
 {
     rb_gomp_leave(inside);
-    with_task(rb_omp_depart);
+    call_with_task(rb_omp_depart);
 }
 
 #define RETURNED_void(call)           call
@@ -211,13 +211,13 @@ static void depart(bool inside)
 #define RETURN_unsigned return r
 #define RETURN_int      return r
 
-#define RB_OMP_BARRIER(ret, name)            \
-    RB_INTERCEPT(ret, name, (void))          \
-    {                                        \
-        const bool inside = arrive();        \
-        RETURNED_##ret(RB_OMP_REAL(name)()); \
-        depart(inside);                      \
-        RETURN_##ret;                        \
+#define RB_OMP_BARRIER(ret, name)                \
+    RB_INTERCEPT(ret, name, (void))              \
+    {                                            \
+        const bool inside = arrive_at_barrier(); \
+        RETURNED_##ret(RB_OMP_REAL(name)());     \
+        depart_from_barrier(inside);             \
+        RETURN_##ret;                            \
     }
 
 #define RB_OMP_QUIET(ret, name, params, args)   \
@@ -230,7 +230,7 @@ static void depart(bool inside)
     }
 
 // One thread gets NULL and goes on to GOMP_single_copy_end; the others meet it there in a barrier.
-static void not_arrived(struct rb_self *me, struct rb_omp_task *task)
+static void undo_arrival(struct rb_self *me, struct rb_omp_task *task)
 {
     (void)me;
     if (task)
@@ -239,33 +239,33 @@ static void not_arrived(struct rb_self *me, struct rb_omp_task *task)
 
 RB_INTERCEPT(void *, GOMP_single_copy_start, (void))
 {
-    const bool inside = arrive();
+    const bool inside = arrive_at_barrier();
     void *copied = RB_OMP_REAL(GOMP_single_copy_start)();
 
     if (copied) {
-        depart(inside);
+        depart_from_barrier(inside);
     } else {
         rb_gomp_leave(inside);
-        with_task(not_arrived);
+        call_with_task(undo_arrival);
     }
     return copied;
 }
 
 RB_INTERCEPT(void, GOMP_single_copy_end, (void *data))
 {
-    const bool inside = arrive();
+    const bool inside = arrive_at_barrier();
 
     RB_OMP_REAL(GOMP_single_copy_end)(data);
-    depart(inside);
+    depart_from_barrier(inside);
 }
 
 RB_INTERCEPT(bool, GOMP_cancel, (int which, bool now))
 {
     if (now)
-        with_task(rb_omp_cancel);
+        call_with_task(rb_omp_cancel);
     const bool cancelled = RB_OMP_REAL(GOMP_cancel)(which, now);
     if (cancelled)
-        with_task(rb_omp_cancelled);
+        call_with_task(rb_omp_cancelled);
     return cancelled;
 }
 
@@ -280,7 +280,7 @@ static void begin_group(struct rb_self *me, struct rb_omp_task *task)
 static bool begin_loop(const uintptr_t *reductions)
 {
     if (reductions)
-        with_task(begin_group);
+        call_with_task(begin_group);
     return rb_gomp_enter();
 }
 
@@ -297,13 +297,13 @@ static bool begin_loop(const uintptr_t *reductions)
 RB_INTERCEPT(void, GOMP_workshare_task_reduction_unregister, (bool cancelled))
 {
     if (!cancelled)
-        with_task(rb_omp_arrive);
+        call_with_task(rb_omp_arrive);
     const bool inside = rb_gomp_enter();
     RB_OMP_REAL(GOMP_workshare_task_reduction_unregister)(cancelled);
     rb_gomp_leave(inside);
-    with_task(rb_omp_group_end);
+    call_with_task(rb_omp_group_end);
     if (!cancelled)
-        with_task(rb_omp_depart);
+        call_with_task(rb_omp_depart);
 }
 
 static bool begin_doacross(unsigned dims, const uintptr_t *reductions)
@@ -355,7 +355,7 @@ RB_INTERCEPT(bool, GOMP_loop_ull_doacross_start,
 #define DIMS    RB_OMP_DIMS
 #define LIST(a) a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15]
 
-static void waited(const uint64_t *iteration)
+static void acquire_iteration(const uint64_t *iteration)
 {
     const int saved = errno;
     struct rb_self *me = rb_enter();
@@ -367,7 +367,7 @@ static void waited(const uint64_t *iteration)
     errno = saved;
 }
 
-static unsigned dims(void)
+static unsigned count_dims(void)
 {
     const unsigned n = rb_omp_current && rb_omp_current->dims ? rb_omp_current->dims : DIMS;
 
@@ -380,11 +380,11 @@ RB_INTERCEPT(void, GOMP_doacross_wait, (long first, ...))
     va_list list;
 
     va_start(list, first);
-    for (unsigned i = 1, n = dims(); i < n; i++)
+    for (unsigned i = 1, n = count_dims(); i < n; i++)
         at[i] = va_arg(list, uint64_t);
     va_end(list);
     RB_OMP_REAL(GOMP_doacross_wait)(first, LIST(at));
-    waited(at);
+    acquire_iteration(at);
 }
 
 RB_INTERCEPT(void, GOMP_doacross_ull_wait, (rb_omp_ull first, ...))
@@ -393,11 +393,11 @@ RB_INTERCEPT(void, GOMP_doacross_ull_wait, (rb_omp_ull first, ...))
     va_list list;
 
     va_start(list, first);
-    for (unsigned i = 1, n = dims(); i < n; i++)
+    for (unsigned i = 1, n = count_dims(); i < n; i++)
         at[i] = va_arg(list, uint64_t);
     va_end(list);
     RB_OMP_REAL(GOMP_doacross_ull_wait)(first, LIST(at));
-    waited(at);
+    acquire_iteration(at);
 }
 
 // ---- rows ----------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ static void run_target(void *given)
     rb_gomp_resume(depth);
 }
 
-static bool devices(void)
+static bool has_devices(void)
 {
 #if defined(RB_STATIC)
     if (!__real_omp_get_num_devices)
@@ -54,7 +54,7 @@ static struct target *new_target(rb_omp_fn fn, size_t count, void **depend)
 {
     struct target *t = NULL;
 
-    if (count < MOST_ADDRESSES && !devices())
+    if (count < MOST_ADDRESSES && !has_devices())
         t = rb_omp_alloc(sizeof(*t));
     if (t)
         *t = (struct target){fn, rb_gomp_task_new(depend, false)};
@@ -67,7 +67,7 @@ static struct target *new_target(rb_omp_fn fn, size_t count, void **depend)
     return t;
 }
 
-static void before_unseen(void)
+static void begin_unseen(void)
 {
     const int saved = errno;
     struct rb_self *me = rb_enter();
@@ -81,8 +81,8 @@ static void before_unseen(void)
 }
 
 // It waits for its dependences first: here already, so that what it runs comes after them.
-static void by_this_thread(int device, rb_omp_fn fn, size_t count, void **addresses, size_t *sizes,
-                           unsigned short *kinds, unsigned flags, void **depend, void **args)
+static void run_in_thread(int device, rb_omp_fn fn, size_t count, void **addresses, size_t *sizes,
+                          unsigned short *kinds, unsigned flags, void **depend, void **args)
 {
     struct rb_omp_task *outer = rb_omp_current;
 
@@ -93,8 +93,8 @@ static void by_this_thread(int device, rb_omp_fn fn, size_t count, void **addres
     rb_omp_current = outer;
 }
 
-static void by_task(struct target *t, int device, size_t count, void **addresses, size_t *sizes,
-                    unsigned short *kinds, unsigned flags, void **depend, void **args)
+static void run_as_task(struct target *t, int device, size_t count, void **addresses, size_t *sizes,
+                        unsigned short *kinds, unsigned flags, void **depend, void **args)
 {
     void **address = __builtin_alloca((count + 1) * sizeof(*address));
     size_t *size = __builtin_alloca((count + 1) * sizeof(*size));
@@ -121,12 +121,12 @@ RB_INTERCEPT(void, GOMP_target_ext,
     struct target *t = tells && flags & NOWAIT ? new_target(fn, count, depend) : NULL;
 
     if (t) {
-        by_task(t, device, count, addresses, sizes, kinds, flags, depend, args);
+        run_as_task(t, device, count, addresses, sizes, kinds, flags, depend, args);
     } else if (tells && !(flags & NOWAIT)) {
-        by_this_thread(device, fn, count, addresses, sizes, kinds, flags, depend, args);
+        run_in_thread(device, fn, count, addresses, sizes, kinds, flags, depend, args);
     } else {
         if (tells)
-            before_unseen();
+            begin_unseen();
         RB_OMP_REAL(GOMP_target_ext)(device, fn, count, addresses, sizes, kinds, flags, depend, args);
     }
 }
@@ -138,8 +138,8 @@ static void before_moving(unsigned flags, void **depend)
         return;
     if (!(flags & NOWAIT) && depend)
         rb_gomp_wait_for_depends(depend);
-    else if (flags & NOWAIT && (depend || devices()))
-        before_unseen();
+    else if (flags & NOWAIT && (depend || has_devices()))
+        begin_unseen();
 }
 
 RB_INTERCEPT(void, GOMP_target_update_ext,

@@ -183,7 +183,7 @@ static void copy_task(void *to, void *from)
 
 // ---- making tasks --------------------------------------------------------------------------------------
 
-static size_t larger(long a, size_t b)
+static size_t larger_of(long a, size_t b)
 {
     return a > 0 && (size_t)a > b ? (size_t)a : b;
 }
@@ -191,12 +191,12 @@ static size_t larger(long a, size_t b)
 // How far behind the header data of this alignment begin.
 static size_t offset_of(long align)
 {
-    const size_t a = larger(align, 16);
+    const size_t a = larger_of(align, 16);
 
     return (sizeof(struct header) + a - 1) / a * a;
 }
 
-static void fill(struct header *h, rb_omp_fn fn, void *data, rb_omp_copy copy, long size, long align)
+static void fill_header(struct header *h, rb_omp_fn fn, void *data, rb_omp_copy copy, long size, long align)
 {
     *h = (struct header){.fn = fn, .copy = copy, .data = data, .offset = (uint32_t)offset_of(align)};
     for (long i = 0; data && i < WORDS && (i + 1) * (long)sizeof(h->word[0]) <= size; i++)
@@ -206,12 +206,12 @@ static void fill(struct header *h, rb_omp_fn fn, void *data, rb_omp_copy copy, l
 // Room for header and data, where data are copied as they are; with a copy constructor for the header alone.
 static size_t block_bytes(rb_omp_copy copy, long size, long align)
 {
-    return (copy ? sizeof(struct header) : offset_of(align) + (size_t)size) + larger(align, 64);
+    return (copy ? sizeof(struct header) : offset_of(align) + (size_t)size) + larger_of(align, 64);
 }
 
 static struct header *block_in(void *room, long align)
 {
-    const size_t a = larger(align, 64);
+    const size_t a = larger_of(align, 64);
 
     return (struct header *)(((uintptr_t)room + a - 1) & ~(a - 1));
 }
@@ -325,7 +325,7 @@ RB_INTERCEPT(void, GOMP_task,
         return;
     }
     struct header *h = block_in(__builtin_alloca(block_bytes(copy, size, align)), align);
-    fill(h, fn, data, copy, size, align);
+    fill_header(h, fn, data, copy, size, align);
     h->task = task;
     h->detached = detached;
     h->words = detached;
@@ -335,8 +335,8 @@ RB_INTERCEPT(void, GOMP_task,
     }
     const bool inside = rb_gomp_enter();
     RB_OMP_REAL(GOMP_task)
-    (run_task, h, copy ? copy_task : NULL, (long)h->offset + size, (long)larger(align, 16), deferred, flags,
-     depend, priority, detach);
+    (run_task, h, copy ? copy_task : NULL, (long)h->offset + size, (long)larger_of(align, 16), deferred,
+     flags, depend, priority, detach);
     rb_gomp_leave(inside);
     if (detached)
         after_detached(task, h->word[0]);
@@ -384,39 +384,39 @@ static void end_taskloop(struct rb_omp_task *common, bool group)
     errno = saved;
 }
 
-#define TASKLOOP(name, type)                                                                           \
-    RB_INTERCEPT(void, name,                                                                           \
-                 (rb_omp_fn fn, void *data, rb_omp_copy copy, long size, long align, unsigned flags,   \
-                  unsigned long tasks, int priority, type s, type e, type step))                       \
-    {                                                                                                  \
-        const bool group = !(flags & TASK_NOGROUP);                                                    \
-        struct rb_omp_task *common = begin_taskloop(group);                                            \
-        if (!common) {                                                                                 \
-            RB_OMP_REAL(name)(fn, data, copy, size, align, flags, tasks, priority, s, e, step);        \
-            return;                                                                                    \
-        }                                                                                              \
-        struct header *h = block_in(__builtin_alloca(block_bytes(copy, size, align)), align);          \
-        fill(h, fn, data, copy, size, align);                                                          \
-        h->task = common;                                                                              \
-        h->loop = true;                                                                                \
-        h->words = 2;                                                                                  \
-        if (!copy) {                                                                                   \
-            copy_bytes((char *)h + h->offset, data, (size_t)size);                                     \
-            rb_gomp_task_launch(common);                                                               \
-        }                                                                                              \
-        const bool inside = rb_gomp_enter();                                                           \
-        RB_OMP_REAL(name)                                                                              \
-        (run_task, h, copy ? copy_task : NULL, (long)h->offset + size, (long)larger(align, 16), flags, \
-         tasks, priority, s, e, step);                                                                 \
-        rb_gomp_leave(inside);                                                                         \
-        end_taskloop(common, group);                                                                   \
+#define TASKLOOP(name, type)                                                                              \
+    RB_INTERCEPT(void, name,                                                                              \
+                 (rb_omp_fn fn, void *data, rb_omp_copy copy, long size, long align, unsigned flags,      \
+                  unsigned long tasks, int priority, type s, type e, type step))                          \
+    {                                                                                                     \
+        const bool group = !(flags & TASK_NOGROUP);                                                       \
+        struct rb_omp_task *common = begin_taskloop(group);                                               \
+        if (!common) {                                                                                    \
+            RB_OMP_REAL(name)(fn, data, copy, size, align, flags, tasks, priority, s, e, step);           \
+            return;                                                                                       \
+        }                                                                                                 \
+        struct header *h = block_in(__builtin_alloca(block_bytes(copy, size, align)), align);             \
+        fill_header(h, fn, data, copy, size, align);                                                      \
+        h->task = common;                                                                                 \
+        h->loop = true;                                                                                   \
+        h->words = 2;                                                                                     \
+        if (!copy) {                                                                                      \
+            copy_bytes((char *)h + h->offset, data, (size_t)size);                                        \
+            rb_gomp_task_launch(common);                                                                  \
+        }                                                                                                 \
+        const bool inside = rb_gomp_enter();                                                              \
+        RB_OMP_REAL(name)                                                                                 \
+        (run_task, h, copy ? copy_task : NULL, (long)h->offset + size, (long)larger_of(align, 16), flags, \
+         tasks, priority, s, e, step);                                                                    \
+        rb_gomp_leave(inside);                                                                            \
+        end_taskloop(common, group);                                                                      \
     }
 TASKLOOP(GOMP_taskloop, long)
 TASKLOOP(GOMP_taskloop_ull, rb_omp_ull)
 
 // ---- waiting for tasks ---------------------------------------------------------------------------------
 
-static void with_current(void (*verb)(struct rb_self *, struct rb_omp_task *))
+static void call_with_current(void (*verb)(struct rb_self *, struct rb_omp_task *))
 {
     const int saved = errno;
     struct rb_self *me = enter_to_tell();
@@ -434,7 +434,7 @@ RB_INTERCEPT(void, GOMP_taskwait, (void))
 
     RB_OMP_REAL(GOMP_taskwait)();
     rb_gomp_leave(inside);
-    with_current(rb_omp_taskwait);
+    call_with_current(rb_omp_taskwait);
 }
 
 void rb_gomp_wait_for_depends(void **depend)
@@ -459,7 +459,7 @@ static void begin_group(struct rb_self *me, struct rb_omp_task *task)
 
 RB_INTERCEPT(void, GOMP_taskgroup_start, (void))
 {
-    with_current(begin_group);
+    call_with_current(begin_group);
     RB_OMP_REAL(GOMP_taskgroup_start)();
 }
 
@@ -469,5 +469,5 @@ RB_INTERCEPT(void, GOMP_taskgroup_end, (void))
 
     RB_OMP_REAL(GOMP_taskgroup_end)();
     rb_gomp_leave(inside);
-    with_current(rb_omp_group_end);
+    call_with_current(rb_omp_group_end);
 }

@@ -164,7 +164,7 @@ struct rb_omp_links {
     } link[LINKS];
 };
 
-static struct rb_omp_dependence **find(struct rb_omp_task *parent, uintptr_t address)
+static struct rb_omp_dependence **find_dependence(struct rb_omp_task *parent, uintptr_t address)
 {
     struct rb_omp_dependence **at = &parent->children_depend;
     uint64_t hash = address * 0x9e3779b97f4a7c15u;
@@ -206,7 +206,7 @@ void rb_omp_depend(struct rb_omp_task *task, uintptr_t address, enum rb_omp_kind
         rb_store_release(&parent->all_used, true);
         return;
     }
-    at = find(parent, address);
+    at = find_dependence(parent, address);
     if (!*at && (*at = rb_omp_alloc(sizeof(**at))) != NULL)
         (*at)->address = address;
     if (!*at || !add_link(task, *at, kind))
@@ -265,7 +265,7 @@ void rb_omp_depend_wait(struct rb_self *me, struct rb_omp_task *task, uintptr_t 
         rb_on_acquire(me, rb_omp_key(&task->children));
         return;
     }
-    const struct rb_omp_dependence *d = *find(task, address);
+    const struct rb_omp_dependence *d = *find_dependence(task, address);
     if (d)
         acquire_dependence(me, d, kind);
 }

@@ -43,7 +43,7 @@ void rb_omp_doacross_begin(struct rb_self *me, struct rb_omp_task *task, uint32_
     rb_spin_unlock(&team->lock);
 }
 
-static bool outside(const struct rb_omp_task *task, const uint64_t *iteration)
+static bool is_outside(const struct rb_omp_task *task, const uint64_t *iteration)
 {
     bool out = false;
 
@@ -89,7 +89,7 @@ void rb_omp_doacross_wait(struct rb_self *me, struct rb_omp_task *task, const ui
     struct rb_omp_posts *posts = team ? rb_load_acquire(&team->posts) : NULL;
     const uint64_t stamp = posts ? stamp_of(task, iteration) : 0;
 
-    if (!team || outside(task, iteration))
+    if (!team || is_outside(task, iteration))
         return;
     if (posts && rb_load_acquire(slot_of(posts, stamp)) == stamp)
         rb_on_acquire(me, (uintptr_t)slot_of(posts, stamp));

@@ -166,7 +166,7 @@ static void on_dependences(const ompt_dependence_t *list, int count, struct rb_o
             rb_omp_depend(task, (uintptr_t)list[i].variable.ptr, kind_of(list[i].dependence_type));
 }
 
-static void complete(struct rb_self *me, ompt_data_t *data, const struct rb_omp_task *under)
+static void complete_task(struct rb_self *me, ompt_data_t *data, const struct rb_omp_task *under)
 {
     struct rb_omp_task *task = data->ptr;
 
@@ -197,7 +197,7 @@ static void on_prior(struct rb_self *me, ompt_data_t *data, int status, const st
     switch (status) {
     case ompt_task_complete:
     case ompt_task_cancel:
-        complete(me, data, next);
+        complete_task(me, data, next);
         break;
     case ompt_task_detach:
         rb_omp_task_end(me, prior, next);
@@ -316,7 +316,8 @@ static void sync_region_wait(int kind, int endpoint, ompt_data_t *region, ompt_d
 
 // Between begin and end this thread combines what others have reduced, and nothing else: that the others are
 // done with it is known to libomp alone.
-static void reduction(int kind, int endpoint, ompt_data_t *region, ompt_data_t *task, const void *from)
+static void combine_reduction(int kind, int endpoint, ompt_data_t *region, ompt_data_t *task,
+                              const void *from)
 {
     const int by = endpoint == ompt_scope_begin ? 1 : -1;
     struct rb_self *me = rb_self_get();
@@ -361,7 +362,7 @@ static void task_schedule(ompt_data_t *prior, int status, ompt_data_t *next)
     errno = saved;
 }
 
-static void dependences(ompt_data_t *task, const ompt_dependence_t *list, int count)
+static void task_dependences(ompt_data_t *task, const ompt_dependence_t *list, int count)
 {
     struct rb_self *me = rb_enter();
 
@@ -378,7 +379,7 @@ static void flush(ompt_data_t *thread, const void *from)
     __tsan_atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-static void cancel(ompt_data_t *task, int flags, const void *from)
+static void cancel_region(ompt_data_t *task, int flags, const void *from)
 {
     const int saved = errno;
     struct rb_self *me = rb_enter();
@@ -396,7 +397,7 @@ static void cancel(ompt_data_t *task, int flags, const void *from)
 
 // ---- the tool ------------------------------------------------------------------------------------------
 
-static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *tool)
+static int initialize_tool(ompt_function_lookup_t lookup, int device, ompt_data_t *tool)
 {
     static const struct {
         int event;
@@ -407,12 +408,12 @@ static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *to
         {ompt_callback_implicit_task, (ompt_interface_fn_t)implicit_task},
         {ompt_callback_sync_region, (ompt_interface_fn_t)sync_region},
         {ompt_callback_sync_region_wait, (ompt_interface_fn_t)sync_region_wait},
-        {ompt_callback_reduction, (ompt_interface_fn_t)reduction},
+        {ompt_callback_reduction, (ompt_interface_fn_t)combine_reduction},
         {ompt_callback_task_create, (ompt_interface_fn_t)task_create},
         {ompt_callback_task_schedule, (ompt_interface_fn_t)task_schedule},
-        {ompt_callback_dependences, (ompt_interface_fn_t)dependences},
+        {ompt_callback_dependences, (ompt_interface_fn_t)task_dependences},
         {ompt_callback_flush, (ompt_interface_fn_t)flush},
-        {ompt_callback_cancel, (ompt_interface_fn_t)cancel},
+        {ompt_callback_cancel, (ompt_interface_fn_t)cancel_region},
     };
     const ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
 
@@ -425,7 +426,7 @@ static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *to
     return 1;
 }
 
-static void finalize(ompt_data_t *tool)
+static void finalize_tool(ompt_data_t *tool)
 {
     (void)tool;
 }
@@ -436,7 +437,7 @@ static void finalize(ompt_data_t *tool)
 RB_WEAK ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime);
 RB_WEAK ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime)
 {
-    static ompt_start_tool_result_t tool = {initialize, finalize, {0}};
+    static ompt_start_tool_result_t tool = {initialize_tool, finalize_tool, {0}};
 
     (void)version, (void)runtime;
     return &tool;

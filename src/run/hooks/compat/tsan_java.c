@@ -39,7 +39,7 @@ static uint32_t *size_at(uintptr_t address)
     return &sizes[(address - heap) / UNIT];
 }
 
-static void begin(struct rb_self *me, uintptr_t from, size_t size)
+static void begin_heap(struct rb_self *me, uintptr_t from, size_t size)
 {
     const long map = syscall(SYS_mmap, NULL, (size / UNIT + 1) * sizeof(*sizes), PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -52,14 +52,14 @@ static void begin(struct rb_self *me, uintptr_t from, size_t size)
     rb_memory_new(me, from, size);
 }
 
-static void allocated(struct rb_self *me, uintptr_t object, size_t size)
+static void add_object(struct rb_self *me, uintptr_t object, size_t size)
 {
     rb_memory_new(me, object, size);
     if (in_heap(object, size))
         *size_at(object) = (uint32_t)(size / UNIT);
 }
 
-static void freed(struct rb_self *me, uintptr_t from, size_t size)
+static void remove_objects(struct rb_self *me, uintptr_t from, size_t size)
 {
     rb_memory_new(me, from, size);
     for (uintptr_t at = from; in_heap(from, size) && at < from + size; at += UNIT)
@@ -67,7 +67,7 @@ static void freed(struct rb_self *me, uintptr_t from, size_t size)
 }
 
 // Objects keep their history and their locks. The places may overlap: what moves up moves last things first.
-static void moved(struct rb_self *me, uintptr_t from, uintptr_t to, size_t size)
+static void move_objects(struct rb_self *me, uintptr_t from, uintptr_t to, size_t size)
 {
     const bool up = to > from;
 
@@ -83,10 +83,10 @@ static void moved(struct rb_self *me, uintptr_t from, uintptr_t to, size_t size)
     }
 }
 
-RB_JAVA(init, (uintptr_t from, size_t size), begin(me, from, size))
-RB_JAVA(alloc, (uintptr_t object, size_t size), allocated(me, object, size))
-RB_JAVA(free, (uintptr_t from, size_t size), freed(me, from, size))
-RB_JAVA(move, (uintptr_t from, uintptr_t to, size_t size), moved(me, from, to, size))
+RB_JAVA(init, (uintptr_t from, size_t size), begin_heap(me, from, size))
+RB_JAVA(alloc, (uintptr_t object, size_t size), add_object(me, object, size))
+RB_JAVA(free, (uintptr_t from, size_t size), remove_objects(me, from, size))
+RB_JAVA(move, (uintptr_t from, uintptr_t to, size_t size), move_objects(me, from, to, size))
 // A finalizer comes after everything that was ever done to its object, by whatever thread.
 RB_JAVA(finalize, (void), rb_lost_edge(me))
 
@@ -112,7 +112,7 @@ RB_EXPORT int __tsan_java_fini(void)
 
 // They may be locked several times; how often is counted in the object.
 
-static void lock(struct rb_self *me, uintptr_t mutex, int times)
+static void lock_object(struct rb_self *me, uintptr_t mutex, int times)
 {
     struct rb_object *o;
 
@@ -123,7 +123,7 @@ static void lock(struct rb_self *me, uintptr_t mutex, int times)
     }
 }
 
-static int unlock(struct rb_self *me, uintptr_t mutex, bool all)
+static int unlock_object(struct rb_self *me, uintptr_t mutex, bool all)
 {
     struct rb_object *o = rb_object_make(me, mutex);
     int times = 1;
@@ -137,9 +137,9 @@ static int unlock(struct rb_self *me, uintptr_t mutex, bool all)
     return times;
 }
 
-RB_JAVA(mutex_lock, (uintptr_t mutex), lock(me, mutex, 1))
-RB_JAVA(mutex_unlock, (uintptr_t mutex), unlock(me, mutex, false))
-RB_JAVA(mutex_lock_rec, (uintptr_t mutex, int times), lock(me, mutex, times))
+RB_JAVA(mutex_lock, (uintptr_t mutex), lock_object(me, mutex, 1))
+RB_JAVA(mutex_unlock, (uintptr_t mutex), unlock_object(me, mutex, false))
+RB_JAVA(mutex_lock_rec, (uintptr_t mutex, int times), lock_object(me, mutex, times))
 RB_JAVA(mutex_read_lock, (uintptr_t mutex), rb_on_read_lock(me, mutex))
 RB_JAVA(mutex_read_unlock, (uintptr_t mutex), rb_on_read_unlock(me, mutex))
 RB_JAVA(acquire, (uintptr_t object), rb_on_acquire(me, object))
@@ -155,7 +155,7 @@ RB_EXPORT int __tsan_java_mutex_unlock_rec(uintptr_t mutex)
 
     if (!me)
         return 1;
-    times = unlock(me, mutex, true);
+    times = unlock_object(me, mutex, true);
     rb_leave(me);
     return times;
 }

@@ -71,7 +71,7 @@ static void get_memory(long address, long size)
     INSIDE(rb_memory_new(me, (uintptr_t)address, (size_t)size));
 }
 
-static void carry(int from, int to)
+static void carry_bytes(int from, int to)
 {
     rb_fd_link(rb_fd_object(from), rb_fd_object(to));
     rb_fd_release(rb_fd_object(to));
@@ -143,7 +143,7 @@ static void end_control(int fd, long what, long r)
 #define SAID(fd)           end_sending((int)(fd), r)
 #define ASKING(fd)         rb_fd_takes(rb_fd_object((int)(fd)))
 #define HEARD(fd)          (r >= 0 ? rb_fd_acquire_end(rb_fd_object((int)(fd))) : NOTHING)
-#define CARRYING(from, to) carry((int)(from), (int)(to))
+#define CARRYING(from, to) carry_bytes((int)(from), (int)(to))
 #define NAMES_CHANGE       rb_fd_release(RB_FD_NAMES)
 #define NAMES_SEEN         rb_fd_acquire(RB_FD_NAMES)
 #define MADE               rb_fd_new((int)r)

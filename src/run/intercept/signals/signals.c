@@ -241,7 +241,7 @@ static bool is_ours(const struct sigaction *a)
 
 // Ours, as the program has asked for it. One that has run its only time is the standard action, with the
 // flags it had.
-static void as_asked(struct sigaction *a, uint64_t word)
+static void restore_asked(struct sigaction *a, uint64_t word)
 {
     a->sa_sigaction = function_of(word);
     a->sa_flags &= ~(SA_SIGINFO | SA_RESETHAND | SA_NODEFER);
@@ -252,7 +252,7 @@ static void as_asked(struct sigaction *a, uint64_t word)
 // It was to run once and has, or the program has changed its mind since the kernel called us: what the kernel
 // has now is to happen. The standard action is not installed before it is wanted: a handler that asks for
 // itself again, as they do, need not fear that we overwrite that.
-static void without_handler(int number, siginfo_t *info)
+static void run_default(int number, siginfo_t *info)
 {
     struct sigaction now;
 
@@ -262,7 +262,7 @@ static void without_handler(int number, siginfo_t *info)
     if (is_ours(&now) && !function_of(word)) {
         if (number == SIGCHLD || number == SIGURG || number == SIGWINCH || number == SIGCONT)
             return;
-        as_asked(&now, word);
+        restore_asked(&now, word);
         RB_REAL(sigaction)(number, &now, NULL);
     }
     if (!is_fault(number, info)) // one comes again by itself
@@ -318,7 +318,7 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
         if (ignoring || inside) // that was said of the code that was interrupted
             me->ignore_sync = me->inside_mutex = 0;
         if (!function_of(word))
-            without_handler(number, info);
+            run_default(number, info);
         else
             RB_BESIDE((void)0, rb_signal_came(me, number));
     }
@@ -342,12 +342,12 @@ void rb_signal_told(int number, const struct sigaction *action)
 void rb_signal_asked(int number, struct sigaction *action)
 {
     if (is_ours(action))
-        as_asked(action, rb_load_acquire(&handlers[number]));
+        restore_asked(action, rb_load_acquire(&handlers[number]));
 }
 
 // In place of the program's. With SA_RESETHAND the kernel would forget us although the handler may have to
 // wait; with SA_NODEFER a signal that goes back to the kernel would come again at once.
-static struct sigaction in_place_of(const struct sigaction *action)
+static struct sigaction make_action(const struct sigaction *action)
 {
     struct sigaction mine = *action;
 
@@ -366,14 +366,14 @@ int rb_signal_action(int number, const struct sigaction *action, struct sigactio
     if (action) {
         wanted = *action;
         if (wanted.sa_sigaction == rb_on_signal) // the kernel has told the program
-            as_asked(&wanted, previous);
+            restore_asked(&wanted, previous);
         action = &wanted;
     }
     if (number == SIGTRAP && rb_trap_taken)
         return rb_trap_action(action, old);
     const bool handles = action && rb_signal_has_handler(action);
     if (handles) {
-        mine = in_place_of(action);
+        mine = make_action(action);
         rb_signal_told(number, action);
     }
     const int r = RB_REAL(sigaction)(number, handles ? &mine : action, &before);
@@ -382,7 +382,7 @@ int rb_signal_action(int number, const struct sigaction *action, struct sigactio
     if (r == 0 && old) {
         *old = before;
         if (is_ours(&before))
-            as_asked(old, previous);
+            restore_asked(old, previous);
     }
     return r;
 }

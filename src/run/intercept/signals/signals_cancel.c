@@ -35,7 +35,7 @@ static void on_cancel(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-static void *until_told(void *given)
+static void *wait_for_word(void *given)
 {
     uint32_t *told = given;
 
@@ -44,7 +44,7 @@ static void *until_told(void *given)
     return NULL;
 }
 
-static void have_it_installed(void)
+static void install_libc_handler(void)
 {
     uint64_t all = ~(uint64_t)0, before;
     uint32_t told = 0;
@@ -52,7 +52,7 @@ static void have_it_installed(void)
 
     // The program's handlers are not for this thread.
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
-    const int r = RB_REAL(pthread_create)(&thread, NULL, until_told, &told);
+    const int r = RB_REAL(pthread_create)(&thread, NULL, wait_for_word, &told);
     if (r == 0) {
         RB_REAL(pthread_cancel)(thread);
         rb_store_release(&told, 1);
@@ -69,7 +69,7 @@ static void stand_in_front(void)
     int state;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state); // joining would be where this thread is cancelled
-    have_it_installed();
+    install_libc_handler();
     pthread_setcancelstate(state, NULL);
     if (syscall(SYS_rt_sigaction, LIBC_CANCELS, NULL, &a, 8) || (uintptr_t)a.handler <= 1 ||
         !(a.flags & SA_SIGINFO) || a.handler == on_cancel)

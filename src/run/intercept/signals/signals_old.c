@@ -5,7 +5,7 @@
 
 static uint64_t interrupts; // a bit for each signal: siginterrupt has said that it does
 
-static sighandler_t ask(int number, sighandler_t handler, int flags, bool blocks)
+static sighandler_t ask_handler(int number, sighandler_t handler, int flags, bool blocks)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
 
@@ -23,12 +23,12 @@ static sighandler_t ask_as_bsd(int number, sighandler_t handler)
 {
     const bool ends_calls = rb_load_relaxed(&interrupts) & rb_signal_bit(number);
 
-    return ask(number, handler, ends_calls ? 0 : SA_RESTART, true);
+    return ask_handler(number, handler, ends_calls ? 0 : SA_RESTART, true);
 }
 
 static sighandler_t ask_as_system_v(int number, sighandler_t handler)
 {
-    return ask(number, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, false);
+    return ask_handler(number, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, false);
 }
 
 #define RB_ASKS(name, like)                                              \
@@ -44,7 +44,7 @@ RB_ASKS(__sysv_signal, system_v)
 
 RB_INTERCEPT(int, sigignore, (int number))
 {
-    return ask(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
+    return ask_handler(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
 }
 
 RB_INTERCEPT(sighandler_t, sigset, (int number, sighandler_t handler))
@@ -61,7 +61,7 @@ RB_INTERCEPT(sighandler_t, sigset, (int number, sighandler_t handler))
         if (rb_signal_mask(SIG_BLOCK, &set, &before) || rb_signal_action(number, NULL, &now))
             return SIG_ERR;
     } else {
-        now.sa_handler = ask(number, handler, 0, false);
+        now.sa_handler = ask_handler(number, handler, 0, false);
         if (now.sa_handler == SIG_ERR || rb_signal_mask(SIG_UNBLOCK, &set, &before))
             return SIG_ERR;
     }

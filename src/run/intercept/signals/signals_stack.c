@@ -21,7 +21,7 @@ static bool is_ours(const stack_t *s)
 }
 
 // What the program has asked for, which the kernel has found good, and is too small.
-static void replace(const stack_t *small)
+static void replace_stack(const stack_t *small)
 {
     if (!ours) {
         void *map =
@@ -55,7 +55,7 @@ RB_INTERCEPT(int, sigaltstack, (const stack_t *new, stack_t *old))
         if (old && told)
             old->ss_flags |= on;
         if (!(given.ss_flags & SS_DISABLE) && given.ss_size < ENOUGH)
-            replace(&given);
+            replace_stack(&given);
     }
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
     errno = r ? error : saved;
