@@ -1,7 +1,7 @@
-// A call whose function takes another module for its caller. The function returns to an instruction `ret` of that module,
-// and this one to where the call was.
+// Calls a function that takes another module for its caller. The function returns to an instruction `ret` of that
+// module, and that one returns to the call here.
 //
-// (function, a, b, where the instruction is)
+// Arguments: function, a, b, address of the `ret`.
 	.text
 	.globl	rb_arch_call_from
 	.hidden	rb_arch_call_from
@@ -29,7 +29,8 @@ rb_arch_call_from:
 	.cfi_endproc
 	.size	rb_arch_call_from, . - rb_arch_call_from
 
-// Returns true if the processor checks that calls and returns are in pairs. `rdssp` does nothing where it does not.
+// Returns true if the processor checks that calls and returns are in pairs (shadow stack). Without that `rdssp` does
+// nothing.
 	.globl	rb_arch_checks_returns
 	.hidden	rb_arch_checks_returns
 	.type	rb_arch_checks_returns, @function

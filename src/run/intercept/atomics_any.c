@@ -1,10 +1,9 @@
-// Atomics that compilers leave to libatomic, by size: of odd sizes, not aligned, or of 16 bytes where the
-// processor is not known to have them. All calls of the process come here, so libatomic itself is not asked.
-// What is as big as a word, and aligned, is done as the compilers do it where they do it themselves; all else
-// under a lock.
+// Atomics that compilers leave to libatomic: odd sizes, unaligned addresses, and 16 bytes where the
+// processor may lack them. All such calls of the process come here, and libatomic itself is not called.
+// Aligned operations of a word's size are done as compilers do them inline; all others take a lock.
 //
-// Each that writes releases before it is done, and each that reads acquires after, whatever its order: more
-// order than there is hides races, and invents none.
+// Each operation that writes releases before it is done, and each one that reads acquires after it. The
+// requested order is ignored: additional order hides races and invents none.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,7 +38,8 @@ static bool is_equal(const volatile void *a, const volatile void *b, size_t size
 
 // ---- the operations themselves -------------------------------------------------------------------------
 
-// Writes what is at `from`, if given; puts what was there at `to`, if given.
+// Exchanges the value at `a`: reads the new one from `from`, if given, and puts the old one at `to`, if
+// given.
 #define SWAP_OF(type, EXCHANGE, LOAD)                \
     do {                                             \
         type put = 0, old;                           \
@@ -66,7 +66,7 @@ static u128 exchange_16(volatile u128 *a, u128 put)
     return old;
 }
 
-// A word's size, if it is one.
+// Returns the size if it is a word's size and the address is aligned to it, else 0.
 static size_t word_size(size_t size, const volatile void *a)
 {
     return size && (uintptr_t)a % size == 0 ? size : 0;
@@ -90,7 +90,7 @@ static void swap_values(size_t size, volatile void *a, const void *from, void *t
     }
     struct rb_self *me = rb_enter(); // no handler on top of the lock
     rb_spin_lock(lock_of(a));
-    if (from && to) { // which may be the same place
+    if (from && to) { // both may be the same memory
         for (size_t i = 0; i < size; i++) {
             const char was = ((volatile char *)a)[i];
             ((volatile char *)a)[i] = ((const char *)from)[i];
@@ -142,7 +142,7 @@ static bool compare_exchange(size_t size, volatile void *a, void *expected, cons
 
 // ---- around them ---------------------------------------------------------------------------------------
 
-// Did all rest?
+// Begins an operation. Returns true if tracking was paused.
 static bool begin_operation(const volatile void *a, size_t size, bool writes, uintptr_t pc)
 {
     if (rb_resting())
@@ -153,14 +153,15 @@ static bool begin_operation(const volatile void *a, size_t size, bool writes, ui
     return false;
 }
 
-// Who has released nothing because all rested, and finds that it does not any more, has lost an edge.
+// Ends an operation. A thread that released nothing because tracking was paused loses an edge if it is not
+// paused any more.
 static void end_operation(const volatile void *a, bool rested, bool writes)
 {
     if (!rb_resting())
         RB_BESIDE((void)0, rested && writes ? rb_lost_edge(me) : rb_on_acquire(me, (uintptr_t)a));
 }
 
-// The compilers keep the names for themselves.
+// Compilers reserve these names for themselves, so they are given to the assembler alone.
 #define NAMED(name) __asm__(#name)
 RB_EXPORT void rb_any_load(size_t size, const volatile void *a, void *to, int order) NAMED(__atomic_load);
 RB_EXPORT void rb_any_store(size_t size, volatile void *a, const void *from, int order) NAMED(__atomic_store);

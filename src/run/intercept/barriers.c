@@ -1,15 +1,14 @@
-// Barriers: who leaves a round knows what all who arrived in it knew, and nothing of the next round, which a
-// slow waker would learn if there were one clock for all.
+// pthread's barriers. A thread that leaves a round has learnt all that was known at every arrival of that
+// round. It has learnt nothing of the next round, as it could with one clock for all rounds.
 //
-// So every round has a clock of its own, kept by those inside it: who arrives holds it until it has left. The
-// barrier itself may go meanwhile. One thread that has been released may destroy it and free its memory, or
-// make another one there, while the rest are still on their way out; they have what they came for all the
-// same.
+// Every round has its own clock. The threads inside the round keep it: each one holds it from its arrival
+// until it has left. The barrier may go meanwhile: a released thread may destroy it and free its memory, or
+// make another barrier there. The threads still on their way out are not affected.
 //
-// An open round is found by the barrier's address. It is closed when as many have arrived as the barrier is
-// for; where that is not known (made by another process, or before a fork), when the last one has left: all
-// who meet in a round are inside it at one moment, so it holds them all, and perhaps the next round's too: an
-// edge too many.
+// An open round is found by the barrier's address. It is closed when as many threads have arrived as the
+// barrier is for. That number is not known if another process made the barrier, or if it was made before a
+// fork. Then the round is closed when the last thread has left. All threads of a round are inside it at one
+// moment, so it holds them all. It may hold threads of the next round too: an edge too many.
 #include "run/intercept/barriers.h"
 
 #include "run/intercept/callers.h"
@@ -28,13 +27,13 @@ struct round {
     struct rb_sync clock;
 };
 
-// Of rounds whose barrier is in this chain; the lock is of all they hold, closed ones too.
+// Open rounds of the barriers in this chain. The lock protects everything they hold, and closed rounds too.
 static struct chain {
     rb_spin lock;
     struct round *open;
 } __attribute__((aligned(64))) chains[CHAINS];
 
-static uint32_t forks; // a round from before the last one is no more
+static uint32_t forks; // a round from before the last fork is no longer valid
 
 void rb_barriers_reset_after_fork(void)
 {
@@ -58,7 +57,7 @@ static void close_round(struct chain *c, struct round *r)
     r->open = false;
 }
 
-// The barrier is another one from now on. Those inside its rounds keep them.
+// Closes the open rounds: the address is another barrier from now on. Threads inside a round keep it.
 static void forget_barrier(struct rb_self *me, uintptr_t barrier)
 {
     struct chain *c = chain_of(barrier);
@@ -73,7 +72,7 @@ static void forget_barrier(struct rb_self *me, uintptr_t barrier)
     rb_spin_unlock(&c->lock);
 }
 
-// How many it is for; 0: not known.
+// Returns the number of threads that the barrier is for; 0 if it is not known.
 static uint32_t parties_of(struct rb_self *me, uintptr_t barrier)
 {
     struct rb_object *o = rb_object_find(me, barrier);
@@ -99,7 +98,7 @@ static struct round *find_open(struct chain *c, uintptr_t barrier)
     return r;
 }
 
-// The round this thread arrives in; NULL if there was no memory for it.
+// Enters the round that this thread arrives in. Returns NULL if there was no memory for it.
 static struct round *enter_round(struct rb_self *me, uintptr_t barrier)
 {
     const uint32_t parties = parties_of(me, barrier);
@@ -143,7 +142,7 @@ RB_INTERCEPT(int, pthread_barrier_init,
     const int r = RB_REAL(pthread_barrier_init)(b, a, count), saved = errno;
     int shared = PTHREAD_PROCESS_PRIVATE;
 
-    WRITE(b, r == 0); // a wait that nothing orders is a race on it, as with locks
+    WRITE(b, r == 0); // a wait that is not ordered with this is a race on the barrier, as with locks
     struct rb_self *me = r == 0 ? rb_enter() : NULL;
     if (me) {
         if (a)

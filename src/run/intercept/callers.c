@@ -33,8 +33,8 @@ static void find_symbols(const ElfW(Dyn) * d, struct symbols *s)
     }
 }
 
-// Undefined symbols come before those that the GNU hash table knows; without one, the old table has the
-// number. An empty GNU table says nothing, but then names follow in its linkers' layout.
+// Returns the number of symbols. Undefined ones come before those of the GNU hash table. The old hash table
+// has the number itself. With an empty GNU table the names follow the symbols, as linkers lay them out.
 static size_t count_symbols(const struct symbols *s)
 {
     if (s->hash)
@@ -68,15 +68,15 @@ bool rb_asks_for_hooks(const ElfW(Dyn) * dynamic, uintptr_t base)
 }
 
 #if defined(RB_STATIC)
-// libc is in the same file as the program and calls its own memcpy by the same name, under locks that nobody
-// sees: no telling who calls.
+// libc is in the same file as the program and calls its own memcpy by the same name, under locks that are
+// not seen. So the caller cannot be determined.
 bool rb_caller_counts(uintptr_t pc)
 {
     (void)pc;
     return false;
 }
 
-// Here too, but libc and C count nothing.
+// The same holds here, but libc and programs in C count no references.
 extern RB_WEAK char __gxx_personality_v0;
 
 bool rb_frees(uintptr_t pc)
@@ -85,13 +85,14 @@ bool rb_frees(uintptr_t pc)
     return &__gxx_personality_v0 == NULL;
 }
 #else
-// What is known of files, by where they are mapped: address of the first page, bits 12 to 47; which
-// generation of loaded files (unwind.h), bits 48 to 63; in bit 0 whether it is instrumented. A word is
-// written whole, so no lock is needed; a file that finds its place taken is looked at again.
+// A cache of files, by the address they are mapped at. Bits 12 to 47: address of the first page. Bits 48 to
+// 63: the generation of loaded files (unwind.h). Bit 0: the file is instrumented. A word is written whole,
+// so no lock is needed. A file that was displaced from the cache is inspected again.
 #define PLACES 64u
 static uint64_t known[PLACES];
 
-// The runtime's own file is the program, which is instrumented, or a library of ours, which is not.
+// Returns true if the file is instrumented. The file with the runtime is the program, which is
+// instrumented, or our own library, which is not.
 static bool is_instrumented(const struct dl_find_object *file)
 {
     const uintptr_t own = (uintptr_t)&known;
@@ -123,7 +124,7 @@ bool rb_caller_counts(uintptr_t pc)
     if (!rb_process.on || (rb_self_tls && rb_self_tls->busy))
         return false;
     const bool counts = is_known_as_instrumented(pc);
-    rb_skip += !counts; // no access of the program's
+    rb_skip += !counts; // it was no access of the program
     return counts;
 }
 

@@ -11,24 +11,24 @@
 #include "run/sync/sync.h"
 
 #define LINKS       8
-#define MOST_SHARED 1024u // descriptors that are looked at when a child is made
+#define MOST_SHARED 1024u // descriptors that are inspected when a child is made
 
-// Addresses for the tables of objects and accesses, where no process has memory.
-#define OBJECTS ((uintptr_t)1 << 54) // 128 bytes each: for what comes, and for the end
+// Addresses for the tables of sync objects and accesses, where no process has memory.
+#define OBJECTS ((uintptr_t)1 << 54) // 128 bytes each: for data, and for the end
 #define WORDS   (OBJECTS + ((uintptr_t)1 << 40))
 #define WORD    8u
 #define NUMBERS (OBJECTS + ((uintptr_t)1 << 41)) // 64 bytes each
 
-// All are arrays of words written whole, without a lock, and need no start: zeros mean nothing is known.
-// identity: what fstat said, hashed, of those that were looked at, else 0. linked: where to a release goes as
-// well; only ever grows, to RB_FD_EVERYBODY.
+// All are arrays of words that are written whole, without a lock. Zeros mean that nothing is known.
+// identity: fstat's answer, hashed; 0 if the descriptor was not inspected. linked: a second target of
+// releases; it only ever grows, up to RB_FD_ALL.
 uint32_t rb_fd_objects[RB_FD_DESCRIPTORS];
 bool rb_fd_tight[RB_FD_COUNT]; // likewise only ever grows
 static uint32_t identity[RB_FD_DESCRIPTORS];
 static uint32_t linked[RB_FD_COUNT];
-static uint32_t highest; // descriptor ever seen
+static uint32_t highest; // highest descriptor ever used
 static uint32_t own_made;
-static bool everybody_used, watched_used, ranges_used;
+static bool all_used, watched_used, ranges_used;
 
 static uintptr_t address_of(uint32_t object)
 {
@@ -53,14 +53,14 @@ uint32_t rb_fd_inode(uint64_t device, uint64_t inode)
     return RB_FD_FIRST_INODE + (uint32_t)(rb_mix64(inode + rb_mix64(device)) % RB_FD_INODE_COUNT);
 }
 
-// What a descriptor is, by fstat. *id is never 0 if it is open; whatever has no inode of its own has the same
-// one.
+// Returns the object of a descriptor, by fstat. `*id` is never 0 if it is open. All descriptors without an
+// inode of their own have the same `*id`.
 static uint32_t inspect_descriptor(int fd, uint32_t *id)
 {
     struct stat s;
 
     *id = 0;
-    if (rb_host.sandboxed) // all objects reach everybody then
+    if (rb_host.sandboxed) // then all objects are linked to all receivers
         return RB_FD_OTHERS;
     if (syscall(SYS_fstat, fd, &s))
         return errno == EBADF ? RB_FD_NONE : RB_FD_OTHERS;
@@ -156,8 +156,8 @@ static void acquire_number(struct rb_self *me, unsigned fd)
         rb_on_acquire(me, number_of(RB_FD_DESCRIPTORS));
 }
 
-// Begins the life of a number: nothing is known of its uses, and whoever gave it up did so before. While all
-// rests the history has no use of it that counts.
+// Begins the life of a number: its uses are forgotten, and the last close is acquired. While tracking is
+// paused the history has no valid use of it.
 static void begin_number(unsigned fd)
 {
     const int saved = errno;
@@ -208,7 +208,7 @@ void rb_fd_may_be(long r)
     errno = saved;
 }
 
-// Opening a FIFO waits for somebody to open its other end: an ordering that nobody was told of before.
+// Opening a FIFO waits until its other end is opened. That order was released by no earlier call.
 void rb_fd_opened(int fd)
 {
     const int saved = errno;
@@ -240,15 +240,15 @@ static void release_object(struct rb_self *me, uint32_t object)
 {
     for (unsigned i = 0; object != RB_FD_NONE; i++) {
         if (i == LINKS) {
-            rb_store_relaxed(&everybody_used, true);
-            object = RB_FD_EVERYBODY;
+            rb_store_relaxed(&all_used, true);
+            object = RB_FD_ALL;
         }
         rb_on_release(me, address_of(object));
-        object = object == RB_FD_EVERYBODY ? RB_FD_NONE : rb_load_relaxed(&linked[object]);
+        object = object == RB_FD_ALL ? RB_FD_NONE : rb_load_relaxed(&linked[object]);
     }
 }
 
-// What is done to files is told to who watches them.
+// Releases a change of files to their watchers.
 static void release_watched(struct rb_self *me, uint32_t object)
 {
     const bool in_files = object >= RB_FD_FIRST_INODE || object == RB_FD_NAMES;
@@ -257,7 +257,7 @@ static void release_watched(struct rb_self *me, uint32_t object)
         release_object(me, RB_FD_WATCHED);
 }
 
-// Those that tell of what descriptors have (fcntl, mq_notify).
+// Releases to the signals that announce events of descriptors (fcntl, mq_notify).
 static void release_signals(struct rb_self *me)
 {
     const uint64_t set = rb_load_relaxed(&rb_signals_of_fds);
@@ -289,14 +289,14 @@ void rb_fd_release_end(uint32_t object)
         rb_on_release(me, end_of(object));
         release_object(me, rb_load_relaxed(&linked[object]));
         release_watched(me, object);
-        rb_on_release(me, rb_signal_object(SIGPIPE)); // of who still writes
+        rb_on_release(me, rb_signal_object(SIGPIPE)); // for threads that still write
         release_signals(me);
         rb_leave(me);
     }
     errno = saved;
 }
 
-static uint64_t by_fds; // a bit for each signal that some signalfd tells of, from signal 1
+static uint64_t by_fds; // signals that some signalfd delivers: a bit for each, from signal 1
 
 void rb_fd_tells_of(const sigset_t *set)
 {
@@ -306,7 +306,7 @@ void rb_fd_tells_of(const sigset_t *set)
     rb_fetch_or_relaxed(&by_fds, bits);
 }
 
-// Which of them is not told.
+// Acquires all of them: the one that was read is not known.
 static void acquire_signals(struct rb_self *me)
 {
     const uint64_t set = rb_load_relaxed(&by_fds);
@@ -316,13 +316,13 @@ static void acquire_signals(struct rb_self *me)
             rb_signal_came(me, number);
 }
 
-// Is it a signalfd, or does it tell of one?
+// Returns true if the object is signalfd's, or is linked to it.
 static bool has_signals(uint32_t object)
 {
     uint32_t of = RB_FD_SIGNALS;
 
     for (unsigned i = 0; i < LINKS && of != RB_FD_NONE; i++) {
-        if (of == object || of == RB_FD_EVERYBODY)
+        if (of == object || of == RB_FD_ALL)
             return true;
         of = rb_load_relaxed(&linked[of]);
     }
@@ -348,17 +348,18 @@ void rb_fd_acquire_now(uint32_t object, bool end)
 
 void rb_fd_acquire_others(struct rb_self *me)
 {
-    if (RB_UNLIKELY(rb_load_relaxed(&everybody_used)))
-        rb_on_acquire(me, address_of(RB_FD_EVERYBODY));
+    if (RB_UNLIKELY(rb_load_relaxed(&all_used)))
+        rb_on_acquire(me, address_of(RB_FD_ALL));
 }
 
 void rb_fd_release_others(struct rb_self *me)
 {
-    if (RB_UNLIKELY(rb_load_relaxed(&everybody_used)))
-        rb_on_release(me, address_of(RB_FD_EVERYBODY));
+    if (RB_UNLIKELY(rb_load_relaxed(&all_used)))
+        rb_on_release(me, address_of(RB_FD_ALL));
 }
 
-// Whoever found it otherwise, and released nothing, did so before: what was recorded until then is forgotten.
+// A thread that found the object not tight has released nothing. So everything recorded until now is
+// forgotten.
 void rb_fd_is_tight(uint32_t object)
 {
     const int saved = errno;
@@ -387,8 +388,8 @@ void rb_fd_release_all(void)
         rb_fd_release(rb_load_relaxed(&rb_fd_objects[fd]));
 }
 
-// The link is there before the acquire: a release is either before that acquire, and passed on by the release
-// after it, or finds the link.
+// The link is set before the acquire. So a release either precedes that acquire, and the release after it
+// passes it on, or finds the link.
 void rb_fd_link(uint32_t from, uint32_t to)
 {
     uint32_t before = RB_FD_NONE;
@@ -396,18 +397,18 @@ void rb_fd_link(uint32_t from, uint32_t to)
     if (from == RB_FD_NONE || to == RB_FD_NONE || from == to)
         return;
     if (!rb_cas_strong_relaxed(&linked[from], &before, to) && before != to) {
-        rb_store_relaxed(&linked[from], RB_FD_EVERYBODY);
-        to = RB_FD_EVERYBODY;
+        rb_store_relaxed(&linked[from], RB_FD_ALL);
+        to = RB_FD_ALL;
     }
-    if (to == RB_FD_EVERYBODY)
-        rb_store_relaxed(&everybody_used, true);
+    if (to == RB_FD_ALL)
+        rb_store_relaxed(&all_used, true);
     rb_fd_acquire_end(from);
     rb_fd_release(to);
 }
 
 static bool reaches_all(uint32_t object)
 {
-    return rb_load_relaxed(&linked[object]) == RB_FD_EVERYBODY;
+    return rb_load_relaxed(&linked[object]) == RB_FD_ALL;
 }
 
 void rb_fd_share_all(void)
@@ -417,26 +418,27 @@ void rb_fd_share_all(void)
     for (uint32_t fd = 0; fd <= most; fd++)
         rb_fd_object((int)fd);
     for (uint32_t object = RB_FD_NONE + 1; object < RB_FD_COUNT; object++)
-        if (object != RB_FD_EVERYBODY && !reaches_all(object))
-            rb_fd_link(object, RB_FD_EVERYBODY);
+        if (object != RB_FD_ALL && !reaches_all(object))
+            rb_fd_link(object, RB_FD_ALL);
 }
 
-// The first three are for others than our children.
+// The first three descriptors (standard input, output, error) are not inspected: they are for other
+// processes than our children.
 void rb_fd_child(void)
 {
-    static const uint32_t everywhere[] = {RB_FD_NAMES, RB_FD_IPC}; // which it sees without a descriptor
+    static const uint32_t everywhere[] = {RB_FD_NAMES, RB_FD_IPC}; // known without a descriptor
     const uint32_t most = rb_load_relaxed(&highest);
     const int saved = errno;
     struct stat s;
 
     for (unsigned i = 0; i < RB_LENGTH(everywhere); i++)
         if (!reaches_all(everywhere[i]))
-            rb_fd_link(everywhere[i], RB_FD_EVERYBODY);
+            rb_fd_link(everywhere[i], RB_FD_ALL);
     for (uint32_t fd = 3; fd <= most && fd < MOST_SHARED; fd++) {
         const uint32_t object = rb_fd_object((int)fd);
         if (object != RB_FD_NONE && !reaches_all(object) && !syscall(SYS_fstat, (int)fd, &s) &&
             (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)))
-            rb_fd_link(object, RB_FD_EVERYBODY);
+            rb_fd_link(object, RB_FD_ALL);
     }
     errno = saved;
 }
@@ -457,7 +459,7 @@ void rb_fd_read_signals(const void *buffer, size_t bytes)
 
 // ---- the end -------------------------------------------------------------------------------------------
 
-// Tells of the end of an open descriptor. Returns false if it is none.
+// Releases the end of an open descriptor. Returns false if it is not open.
 static bool release_open(int fd)
 {
     const uint32_t object = rb_fd_object(fd);
@@ -469,7 +471,7 @@ static bool release_open(int fd)
     return true;
 }
 
-// While all rests the descriptor is not even looked at.
+// While tracking is paused the descriptor is not even inspected.
 void rb_fd_closing(int fd)
 {
     if (fd < 0 || !rb_process.on || (!rb_resting() && !release_open(fd)))
@@ -484,7 +486,7 @@ void rb_fd_replacing(int fd, int by)
         release_open(fd);
 }
 
-// Numbers that were never seen are closed with the others, and one object stands for them.
+// Unused numbers are closed with the others, and one object stands for them.
 void rb_fd_closing_range(unsigned first, unsigned last)
 {
     const uint32_t most = rb_load_relaxed(&highest);
@@ -498,9 +500,10 @@ void rb_fd_closing_range(unsigned first, unsigned last)
         rb_fd_closing((int)fd);
 }
 
-// Whoever gets it has a descriptor that nothing is known of. So nobody may know more than that: all
-// descriptors of the object become what they look like, and whoever is just using one as it was is linked
-// both ways. Pipes and files are known by their inodes to everybody.
+// The receiver has a descriptor that is not known there. So no thread may know more of it than fstat tells:
+// all descriptors of the object get the object of their inode or kind. A thread that is using the old
+// object meanwhile is covered by links in both directions. Pipes and files are known by their inodes
+// everywhere.
 void rb_fd_passed_on(int fd)
 {
     const uint32_t object = rb_fd_object(fd), most = rb_load_relaxed(&highest);
@@ -515,6 +518,6 @@ void rb_fd_passed_on(int fd)
         rb_cas_strong_relaxed(&rb_fd_objects[i], &same, now);
     }
     rb_fd_link(object, now);
-    rb_fd_link(now, RB_FD_EVERYBODY);
+    rb_fd_link(now, RB_FD_ALL);
     errno = saved;
 }

@@ -1,30 +1,29 @@
-// Descriptors order threads: who reads from a pipe is ordered after who wrote into it. Every descriptor
-// stands for an object, and what is sent through one is released to its object, what is received acquired
-// from it.
+// Descriptors order threads: a thread that reads from a pipe is ordered after the thread that wrote. Every
+// descriptor stands for a sync object. Sending through a descriptor releases to its object, receiving
+// acquires from it.
 //
-// Which object: what the kernel says is the same thing must be one object, or an edge is missing and a false
-// report follows; two things in one object hide races and invent none. So
+// Which object: descriptors of the same kernel object must share one sync object, or an edge is missing and
+// a false report follows. Two kernel objects with one sync object hide races and invent none. So
 //   pipes, files     an object for each inode (hashed): both ends of a pipe, all openings of a file, FIFOs
-//   socketpair, eventfd, epoll, timerfd   one of their own, given when they are made and shared by dup
-//   signalfd         the signals that are read from it
-//   inotify          one for all, released to by everything that is done to files
-//   other sockets    one for all: who is at the other end is not known
-//   everything else  one for all: terminals, devices, what came from elsewhere and has no inode of its own
-// A descriptor is looked at (fstat) when it is first used, and the answer kept until it is closed, so it does
-// not matter who made it. What exists under a name in the file system is one more object, for open, stat,
-// unlink and the like, with what is known of files: owners, times, attributes. What descriptors are set to is
-// another, so that who sets one tells those who ask, and not all who read.
+//   socketpair, eventfd, epoll, timerfd   an object of their own, given at creation and shared by dup
+//   signalfd         the objects of the signals that are read from it
+//   inotify          one object for all; every change of files releases to it
+//   other sockets    one object for all: the process at the other end is not known
+//   everything else  one object for all: terminals, devices, others without an inode of their own
+// A descriptor is inspected (fstat) at its first use, and the answer is kept until it is closed, so its
+// origin does not matter. One more object stands for the names of the file system (open, stat, unlink) and
+// the metadata of files: owners, times, attributes. Another one stands for settings of descriptors, so that
+// setting one orders threads that query it, and not all readers.
 //
-// A number is given out again only after it was given up: closing releases to an object of the number, and
-// whoever gets the number acquires it. So what a program keeps in a table by descriptor needs no lock.
+// A number is given out again only after it was given up. Closing releases to an object of the number, and
+// a thread that gets the number acquires from it. So a program's table by descriptor needs no lock.
 //
-// Closing a descriptor that another thread uses, with nothing to order the two, is a race like any other: the
-// number may be somebody else's a moment later. A use is a read of a word that stands for the descriptor,
-// closing it a write, after which the word has no history: what is done under a number that has been closed
-// is not compared with what comes after. If a descriptor was closed and made again unseen, fstat's answer
-// tells.
+// Closing a descriptor that another thread uses, with nothing to order the two, is a race: the number may
+// soon stand for another file. A use is a read of a word that stands for the descriptor, and closing it is
+// a write. After it the word has no history: later uses of the number are not compared with earlier ones.
+// fstat's answer shows whether a descriptor was closed and made again unseen.
 //
-// Nothing here is held while the program blocks: a thread may be cancelled in any of these calls.
+// No lock is held while the program blocks: a thread may be cancelled in any of these calls.
 #ifndef RB_RUN_INTERCEPT_DESCRIPTORS_H
 #define RB_RUN_INTERCEPT_DESCRIPTORS_H
 
@@ -34,14 +33,14 @@
 
 enum {
     RB_FD_NONE,
-    RB_FD_NAMES,   // the file system
+    RB_FD_NAMES,   // the names of the file system
     RB_FD_WATCHED, // inotify, fanotify
     RB_FD_SIGNALS, // signalfd
     RB_FD_SOCKETS,
     RB_FD_OTHERS,
-    RB_FD_IPC,       // System V
-    RB_FD_SETTINGS,  // of descriptors: flags, options of sockets
-    RB_FD_EVERYBODY, // acquired by every receiver
+    RB_FD_IPC,      // System V
+    RB_FD_SETTINGS, // settings of descriptors: flags, options of sockets
+    RB_FD_ALL,      // acquired by every receiver
     RB_FD_FIRST_OWN = 64,
     RB_FD_OWN_COUNT = 1 << 12,
     RB_FD_FIRST_INODE = RB_FD_FIRST_OWN + RB_FD_OWN_COUNT,
@@ -49,15 +48,15 @@ enum {
     RB_FD_COUNT = RB_FD_FIRST_INODE + RB_FD_INODE_COUNT
 };
 
-#define RB_FD_DESCRIPTORS (1u << 16) // those of higher numbers are looked at each time
+#define RB_FD_DESCRIPTORS (1u << 16) // higher numbers are inspected at each use
 
-// Which object a descriptor stands for, as far as it was looked at: RB_FD_NONE, it was not. Reset when it is
-// closed or made. Written whole, without a lock.
+// The object of each descriptor; RB_FD_NONE if it was not inspected. Reset when the descriptor is closed or
+// made. Words are written whole, without a lock.
 extern RB_HIDDEN uint32_t rb_fd_objects[RB_FD_DESCRIPTORS];
 
-// All leave errno alone and do nothing with RB_FD_NONE; all but the first two enter the guard themselves.
+// All functions below keep errno and ignore RB_FD_NONE. All but the first two enter the guard themselves.
 RB_HIDDEN uint32_t rb_fd_look(int fd);
-// Of an open descriptor; RB_FD_NONE if it is none, or the runtime is off.
+// Returns the object of an open descriptor; RB_FD_NONE if it is not open, or the runtime is off.
 RB_INLINE uint32_t rb_fd_object(int fd)
 {
     const uint32_t object =
@@ -68,7 +67,7 @@ RB_INLINE uint32_t rb_fd_object(int fd)
 
 RB_HIDDEN uint32_t rb_fd_inode(uint64_t device, uint64_t inode); // of a file
 
-// While all rests, order is nobody's business: a release asks before the program's call, an acquire after it.
+// While tracking is paused these do nothing: a release asks before the program's call, an acquire after it.
 RB_HIDDEN void rb_fd_release_now(uint32_t object);
 RB_HIDDEN void rb_fd_acquire_now(uint32_t object, bool end);
 RB_INLINE void rb_fd_release(uint32_t object)
@@ -83,8 +82,9 @@ RB_INLINE void rb_fd_acquire(uint32_t object)
         rb_fd_acquire_now(object, false);
 }
 
-// The end of what comes in: released by who closes the other end, acquired by who reads nothing any more.
-// Apart from the rest, or whoever receives something late would be ordered after a close that came meanwhile.
+// The end of input: released by a thread that closes the other end, acquired by one that reads the end. It
+// is an object of its own. Else a thread that receives late data would be ordered after a close in the
+// meantime.
 RB_HIDDEN void rb_fd_release_end(uint32_t object);
 RB_INLINE void rb_fd_acquire_end(uint32_t object)
 {
@@ -92,10 +92,10 @@ RB_INLINE void rb_fd_acquire_end(uint32_t object)
         rb_fd_acquire_now(object, true);
 }
 
-// Whoever takes something out of what is full lets somebody go on who puts something in. That is an order
-// too, the other way round, and followed only where it can matter, or all that answer each other would be
-// ordered: for objects that were found full, asked for room, or made small. What is known of others than one
-// of our own or a pipe is too little: room in a socket is made by whoever.
+// Taking data out of a full object lets a writer continue. That is an order in the other direction. It is
+// followed only for objects that were found full, asked for room, or made small. Followed everywhere, it
+// would order all threads that answer each other. It applies to own objects and inodes alone: room in other
+// sockets may be made by any process.
 extern RB_HIDDEN bool rb_fd_tight[RB_FD_COUNT];
 RB_HIDDEN void rb_fd_is_tight(uint32_t object);
 RB_INLINE void rb_fd_takes(uint32_t object) // before the call
@@ -110,49 +110,50 @@ RB_INLINE void rb_fd_had_room(uint32_t object) // after it
         rb_fd_acquire(object);
 }
 
-RB_HIDDEN bool rb_fd_told(void);        // errno, of a call that failed, is something the other end did
+RB_HIDDEN bool rb_fd_told(void);        // errno, of a failed call, was caused by the other end
 RB_HIDDEN void rb_fd_release_all(void); // every descriptor in use
-// What is released to the first reaches who acquires the second, too, from now on: epoll, splice.
+// From now on a release to the first object reaches an acquire of the second one too: epoll, splice.
 RB_HIDDEN void rb_fd_link(uint32_t from, uint32_t to);
 RB_HIDDEN void rb_fd_read_signals(const void *buffer, size_t bytes); // from a signalfd
 RB_HIDDEN void rb_fd_tells_of(const sigset_t *set);                  // a signalfd, made or changed
 
-// The word that stands for a descriptor, and its size for a use (0: not to be looked at) and for closing it.
+// The word that stands for a descriptor, and its size for a use (0: not to be checked) and for closing it.
 RB_HIDDEN const void *rb_fd_word(int fd);
 RB_HIDDEN size_t rb_fd_use(int fd, uint32_t object);
 RB_HIDDEN size_t rb_fd_close(int fd);
 RB_HIDDEN bool rb_fd_of_word(uintptr_t address, int *fd);
 
-// A descriptor was made: what it is will be found out; has an object of its own, with another one perhaps
-// (-1: alone); is one more for the object.
+// Begins the life of a descriptor. rb_fd_new leaves its kind to be inspected; rb_fd_new_own gives it an
+// object of its own, shared with `other` (-1: not shared); rb_fd_new_as gives it the object.
 RB_HIDDEN void rb_fd_new(int fd);
 RB_HIDDEN void rb_fd_opened(int fd); // by a name
 RB_HIDDEN void rb_fd_new_own(int fd, int other);
 RB_HIDDEN void rb_fd_new_as(int fd, uint32_t object);
-// Takes a result of a call that makes descriptors by some of its commands for the number of one.
+// Takes the result of a call that makes descriptors by some of its commands as the number of one.
 RB_HIDDEN void rb_fd_may_be(long r);
-// It is about to be closed. Whoever is at the other end will notice, and so will the next to get the number.
+// Announces that the descriptor is about to be closed, to the other end and to the next thread that gets
+// the number.
 RB_HIDDEN void rb_fd_closing(int fd);
-RB_HIDDEN void rb_fd_replacing(int fd, int by); // the same, if it is not the other
+RB_HIDDEN void rb_fd_replacing(int fd, int by); // the same, unless both are equal
 RB_HIDDEN void rb_fd_closing_range(unsigned first, unsigned last);
-// A child is about to be made, and has them all: what is sent to it may come back by another one, or as a
-// name, a semaphore, a signal, its end. Outside the guard.
+// Prepares for a child, which gets all descriptors. Data sent to it may return by another descriptor, as a
+// name, a semaphore, a signal, or its end. Outside the guard.
 RB_HIDDEN void rb_fd_child(void);
-// Links every object to all receivers: what later descriptors are cannot be asked for any more. Outside the
+// Links every object to all receivers, for when later descriptors cannot be inspected any more. Outside the
 // guard.
 RB_HIDDEN void rb_fd_share_all(void);
-// What was sent to other processes may come back without a descriptor, as a signal or an end; and what they
-// are told without one may come back by a descriptor. Inside the guard.
+// Data sent to other processes may return without a descriptor, as a signal or an end. Data told to them
+// without a descriptor may return by one. Inside the guard.
 RB_HIDDEN void rb_fd_acquire_others(struct rb_self *me);
 RB_HIDDEN void rb_fd_release_others(struct rb_self *me);
-// Messages that are about to be sent and that came in: their bytes, and the descriptors in them.
+// Messages about to be sent, and received messages: their bytes, and the descriptors in them.
 struct msghdr;
 struct mmsghdr;
 RB_HIDDEN void rb_fd_sends_message(const struct msghdr *m, uintptr_t pc);
 RB_HIDDEN void rb_fd_sends_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc);
 RB_HIDDEN void rb_fd_got_message(const struct msghdr *m, ssize_t r, uintptr_t pc);
 RB_HIDDEN void rb_fd_got_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc);
-// It is about to be sent to somebody who will not know it again.
+// Announces that the descriptor is about to be sent to a receiver that will not recognise it.
 RB_HIDDEN void rb_fd_passed_on(int fd);
 
 #endif

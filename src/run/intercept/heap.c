@@ -18,9 +18,9 @@
 #include "run/sync/objects.h"
 #include "run/watchpoint/collide.h"
 
-// Blocks by address, direct mapped: a new one takes the place of whatever was there. None with sampler=none,
-// which has nothing to report. Without a lock: the seal is the address mixed with everything else, so what
-// two threads have written at once is a block at no address.
+// The table of blocks: by address, direct mapped. A new block replaces the one in its place. With
+// sampler=none there is no table, as there are no reports. There is no lock: the seal is the address mixed
+// with all other fields. A place written by two threads at once therefore holds a block at no address.
 static struct place {
     uint64_t seal; // 0: free
     size_t size;
@@ -29,8 +29,8 @@ static struct place {
     uintptr_t pc;
 } * blocks;
 static uint64_t block_mask;
-// Which places are not free, a bit for each: few enough to stay in a cache, since at rest too a block that
-// goes is looked for.
+// A bit for each place that is not free. The bits fit a cache: also while tracking is paused, every freed
+// block is looked up.
 static uint64_t *taken;
 
 int rb_heap_init(size_t bytes)
@@ -52,8 +52,8 @@ int rb_heap_init(size_t bytes)
     return 0;
 }
 
-// Neighbours have neighbouring places, so that a page of the heap takes few of ours. No allocator has two
-// blocks within 32 bytes.
+// Neighbouring blocks have neighbouring places, so that a page of the heap uses few pages of the table. No
+// allocator has two blocks within 32 bytes.
 static inline struct place *place_of(uintptr_t address)
 {
     return &blocks[(((address >> 17) * 0x9e3779b97f4a7c15u >> 24) + (address >> 5 & 4095)) & block_mask];
@@ -74,8 +74,8 @@ static inline void take_place(const struct place *p)
         rb_fetch_or_seq_cst(&taken[i / 64], (uint64_t)1 << i % 64);
 }
 
-// Whoever writes a seal takes the place afterwards, and whoever frees a place looks for a new seal
-// afterwards: one of the two sees the other's.
+// A thread that writes a seal marks the place as taken afterwards. A thread that frees a place checks for a
+// new seal afterwards. So one of the two sees the other's change.
 static inline void set_free(struct place *p)
 {
     const size_t i = (size_t)(p - blocks);
@@ -102,7 +102,7 @@ static inline void store_block(struct place *p, const struct rb_block *b)
     rb_store_relaxed(&p->pc, b->pc);
 }
 
-// The block that is kept there; its address is 0 if there is none.
+// Returns the block in the place; its address is 0 if there is none.
 static inline struct rb_block load_block(const struct place *p)
 {
     const uint64_t seal = rb_load_relaxed(&p->seal);
@@ -122,7 +122,8 @@ void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
     rb_objects_forget(me, address, size);
 }
 
-// What the kernel refuses at once stays as it is, with all that is known of it.
+// Returns false if the kernel will refuse the call at once. Then the memory stays, and everything known of
+// it.
 bool rb_may_go(uintptr_t address, size_t size)
 {
     const uintptr_t last = (uintptr_t)1 << 47, page = 4096;
@@ -143,8 +144,8 @@ size_t rb_segment_bytes(int segment)
     return syscall(SYS_shmctl, segment, IPC_STAT, &of) ? 0 : of.shm_segsz;
 }
 
-// Where a block was asked for. A whole stack for each would cost more than the block: those that sampling
-// pays for have one, and with a budget the others have the innermost frame.
+// Returns the stack of the allocation. A whole stack for each block would cost more than the block. Blocks
+// that are paid for by sampling have one; with a budget the others have the innermost frame.
 static rb_stack alloc_stack(struct rb_self *me, uintptr_t pc)
 {
     if (!rb_process.by_cost)
@@ -201,14 +202,15 @@ size_t rb_heap_bytes(void)
 void (*rb_heap_told_new)(const volatile void *block, size_t size);
 void (*rb_heap_told_gone)(const volatile void *block);
 
-// With a budget nothing is kept of blocks that come while all rests: allocators are called with locks held
-// that other threads want, and what detains the holder costs a multiple of its time. Alone there are none.
+// Returns true if blocks are entered in the table. With a budget they are not while tracking is paused and
+// there are other threads. Allocators are called with locks held that other threads want: a delay of the
+// holder costs a multiple of its time.
 static inline bool is_kept(void)
 {
     return blocks && (!rb_process.by_cost || !rb_resting() || !rb_sampling_has_others());
 }
 
-// What costs too little to be timed is counted, for samplers that go by cost.
+// Counts blocks for samplers that go by cost: one block costs too little to be timed.
 static void count_block(struct rb_self *me)
 {
     if (RB_UNLIKELY(++me->count.blocks % 256 == 0 && rb_process.by_cost))
@@ -222,9 +224,9 @@ static RB_NOINLINE void *follow_alloc_slow(void *block, size_t size, uintptr_t p
 
     if (me) {
         rb_collide_forget((uintptr_t)block, size);
-        if (!(rb_load_acquire(&rb_process.rests) & RB_RESTS)) { // no synchronisation
+        if (!(rb_load_acquire(&rb_process.rests) & RB_RESTS)) { // synchronisation is not paused
             rb_memory_new(me, (uintptr_t)block,
-                          RB_REAL(malloc_usable_size)(block)); // as much as free will write
+                          RB_REAL(malloc_usable_size)(block)); // free will write that many bytes
         }
         if (is_kept()) {
             count_block(me);
@@ -238,7 +240,7 @@ static RB_NOINLINE void *follow_alloc_slow(void *block, size_t size, uintptr_t p
     return block;
 }
 
-// After the real allocator has answered.
+// Follows an allocation, after the real allocator has returned.
 static inline void *follow_alloc(void *block, size_t size, uintptr_t pc)
 {
     return rb_idle() && !is_kept() && !rb_heap_told_new ? block : follow_alloc_slow(block, size, pc);
@@ -268,14 +270,15 @@ static RB_NOINLINE void follow_free_slow(void *block, uintptr_t pc, bool reports
     errno = saved;
 }
 
-// Before the real allocator gets it back. A race with that is reported now, or by who reports next.
+// Follows a release, before the real allocator gets the block. A race with it is reported now, or with the
+// next report.
 static inline void follow_free(void *block, uintptr_t pc, bool reports)
 {
     if (!rb_idle() || (blocks && is_taken(place_of((uintptr_t)block))) || rb_heap_told_gone)
         follow_free_slow(block, pc, reports);
 }
 
-// Looking up the real functions may itself allocate: that comes from here, and is never given back.
+// Looking up the real functions may itself allocate. Such blocks come from here, and are never freed.
 static char early[16384] __attribute__((aligned(16)));
 static size_t early_used;
 
@@ -335,8 +338,8 @@ RB_INTERCEPT(void *, calloc, (size_t count, size_t size))
                           : follow_alloc(RB_REAL(calloc)(count, size), count * size, RB_PC);
 }
 
-// Whether a block that was to be given up is gone is known afterwards. If not, it stays as it was, with the
-// objects in it that were forgotten, and nobody has written to it.
+// Ends a change of size. Only now it is known whether the old block is gone. If not, it stays as it was,
+// but its sync objects were forgotten, and there was no write to it.
 static RB_NOINLINE void settle_change(bool gone)
 {
     struct rb_self *me = rb_enter();
@@ -439,7 +442,8 @@ RB_INTERCEPT(void *, mremap, (void *old, size_t old_size, size_t size, int flags
     va_start(list, flags);
     void *fixed = flags & MREMAP_FIXED ? va_arg(list, void *) : NULL;
     va_end(list);
-    // Where it surely stays, only what is cut off goes; else all of the old place may be another's at once.
+    // A mapping that surely stays loses only its cut-off end. Else all of its old place may hold another
+    // mapping at once.
     const bool stays = !(flags & MREMAP_MAYMOVE) || (size <= old_size && !(flags & MREMAP_FIXED));
     if ((me = rb_enter()) != NULL) {
         if (!stays)

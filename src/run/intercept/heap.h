@@ -1,6 +1,6 @@
-// The heap as the program uses it: its own allocator does the work, we stand in front. A new block has no
-// history; freeing is a write to all of it, so that a use not ordered with it is a race; and the last blocks
-// are remembered with the stacks that made them, for reports.
+// The program's heap. The program's own allocator does the work, and the interceptors record it. A new
+// block has no history. Freeing is a write to the whole block, so that a use that is not ordered with it is
+// a race. The most recent blocks are remembered for reports, with the stacks that allocated them.
 #ifndef RB_RUN_INTERCEPT_HEAP_H
 #define RB_RUN_INTERCEPT_HEAP_H
 
@@ -17,18 +17,18 @@ struct rb_block {
 
 RB_HIDDEN int rb_heap_init(size_t bytes);
 RB_HIDDEN void rb_heap_find_real(void);
-// The live block that holds the address, if it is still known.
+// Finds the live block that holds the address. Returns false if it is not in the table any more.
 RB_HIDDEN bool rb_heap_block(uintptr_t address, struct rb_block *block);
-// Bytes in the live blocks that are still known.
+// Returns the number of bytes in the live blocks of the table.
 RB_HIDDEN size_t rb_heap_bytes(void);
-// The program wants to be told of blocks (tsan_heap.c): called outside the guard.
+// Callbacks of a program that asked to be told of blocks (tsan_heap.c). Called outside the guard.
 extern RB_HIDDEN void (*rb_heap_told_new)(const volatile void *block, size_t size);
 extern RB_HIDDEN void (*rb_heap_told_gone)(const volatile void *block);
-// Memory that starts anew: mappings, stacks.
+// Forgets the history of memory that begins a new life: mappings, stacks.
 RB_HIDDEN void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size);
-// Is about to be unmapped; may that be?
+// Prepares for unmapping the memory. rb_may_go returns false if the kernel will refuse to unmap it.
 RB_HIDDEN void rb_memory_goes(struct rb_self *me, uintptr_t address, size_t size);
 RB_HIDDEN bool rb_may_go(uintptr_t address, size_t size);
-RB_HIDDEN size_t rb_segment_bytes(int segment); // of System V
+RB_HIDDEN size_t rb_segment_bytes(int segment); // of a System V segment; 0 if it is not known
 
 #endif

@@ -1,4 +1,4 @@
-// The interceptors that are rows, and where the real functions are.
+// The interceptors that are generated from their rows, and the look-up of the real functions.
 #include "run/intercept/intercept.h"
 
 #include "run/core/upcalls.h"
@@ -26,7 +26,7 @@ static void rb_signals_pend(struct rb_self *me, const sigset_t *set)
             rb_signal_came(me, number);
 }
 
-// Who meets the fault hears of what came before the call.
+// Releases to the handlers of the fault: they run after everything before the call.
 static void rb_pages_protected(struct rb_self *me, uintptr_t address, size_t size)
 {
     rb_on_release(me, rb_signal_object(SIGSEGV));
@@ -34,7 +34,8 @@ static void rb_pages_protected(struct rb_self *me, uintptr_t address, size_t siz
     rb_sites_freeze(address, address + size);
 }
 
-// Numbers that libc or the kernel gives out again. They have no memory of the program's to be known by.
+// Numbers that libc or the kernel gives out again: keys. The program has no memory that they could be known
+// by.
 #define RB_KEYS (PTHREAD_KEYS_MAX + 2)
 static char keys[RB_KEYS];
 
@@ -43,7 +44,7 @@ static uintptr_t rb_key(unsigned key)
     return (uintptr_t)&keys[key % RB_KEYS];
 }
 
-// To a wait for children of all kinds the reporter would be one.
+// Pauses the reporter, which a wait for children of all kinds would take for a child.
 static void rb_wait_begins(int flags)
 {
     if (flags & (__WALL | __WCLONE))
@@ -73,11 +74,12 @@ static void rb_wait_begins(int flags)
             RB_BESIDE((void)0, after);                          \
         return r;                                               \
     }
-// Of an object as memory its first byte stands for all of it, as in TSan. Before the acquire, which would
-// order what made the lock with it; unlocking adds nothing to what locking says.
+// The first byte of an object stands for the whole object as memory, as in TSan. It is checked before the
+// acquire, which would order it with the making of the lock. Unlocking adds nothing to the check of
+// locking.
 //
-// A use is worth a look when the thread has used the object seldom so far, then once in a while: looking at
-// all uses of a lock would cost more than the lock. Words of the address's 48 bits and the number of uses.
+// Returns true for the first uses of an object by this thread, then for one of 64. Checking all uses of a
+// lock would cost more than the lock. A word holds the address's 48 bits and the number of uses.
 static bool is_worth_a_look(const volatile void *object)
 {
     struct rb_self *me = rb_self_get();
@@ -112,8 +114,8 @@ static bool is_worth_a_look(const volatile void *object)
             RB_BESIDE(touch, before);                    \
         return RB_REAL(name) args;                       \
     }
-// Apart: while all rests a lock is a load and a comparison more than without us, and no register is saved for
-// what is not done.
+// A function apart: while tracking is paused a lock costs one load and one comparison more, and saves no
+// registers for work that is not done.
 #define RB_LOCKS(name, params, args, object, done, quick, after)                 \
     static RB_NOINLINE void followed_##name(int r, uintptr_t pc, RB_LIST params) \
     {                                                                            \
@@ -154,7 +156,7 @@ static bool is_worth_a_look(const volatile void *object)
 #if !defined(RB_STATIC)
 struct rb_real rb_real;
 
-// Functions that changed their layout: the plain look-up may find the old one.
+// Functions that changed their layout: the look-up without a version may find the old one.
 static const struct {
     const char *name, *version;
 } versioned[] = {{"pthread_cond_wait", "GLIBC_2.3.2"},   {"pthread_cond_timedwait", "GLIBC_2.3.2"},
@@ -181,7 +183,7 @@ static bool is_in_our_module(void *address)
            of_address.dlfo_link_map == of_us.dlfo_link_map;
 }
 
-// A program may stand in front of us with a function or two of its own, hence several.
+// The program may define a function or two of these itself, so several are asked.
 bool rb_real_is_behind(void)
 {
     return dlsym(RTLD_DEFAULT, "pthread_create") != RB_REAL(pthread_create) &&
@@ -189,7 +191,7 @@ bool rb_real_is_behind(void)
            dlsym(RTLD_DEFAULT, "sem_post") != RB_REAL(sem_post);
 }
 
-// Where libc comes before the runtime its functions are found from the front; ours are none of them.
+// Where libc comes before the runtime, its functions are found from the front; they are never ours.
 void *rb_real_find(void **slot, const char *name)
 {
     const int saved = errno;
@@ -208,7 +210,7 @@ bool rb_real_is_behind(void)
 }
 #endif
 
-// The heap first: looking up others may use it.
+// The heap comes first: looking up the others may use it.
 void rb_real_init(void)
 {
 #if !defined(RB_STATIC)

@@ -1,9 +1,9 @@
-// Interceptors: functions of libc that the runtime stands in front of. All are rows of intercept.def; the
-// regular ones are made from their row (intercept.c), the odd ones written by hand where they belong.
+// Interceptors: functions of libc that the runtime replaces. All are rows of intercept.def. Regular ones
+// are generated from their row (intercept.c); the others are written by hand in the file of their subject.
 //
-// In a program linked dynamically an interceptor has the function's own name, weak so that a program's own
-// definition wins, and finds the real one behind it in the order of loading. In a static program there is no
-// such order: there the linker's --wrap exchanges the names (RB_STATIC).
+// In a dynamically linked program an interceptor has the function's own name. It is weak, so that a
+// definition of the program wins, and finds the real function behind it in the order of loading. A static
+// program has no such order: there the linker's --wrap exchanges the names (RB_STATIC).
 #ifndef RB_RUN_INTERCEPT_INTERCEPT_H
 #define RB_RUN_INTERCEPT_INTERCEPT_H
 
@@ -90,7 +90,8 @@ RB_INLINE void *rb_real_get(void **slot, const char *name)
 }
 #define RB_REAL(name)  ((__typeof__(rb_real.name))rb_real_get((void **)(void *)&rb_real.name, #name))
 #define RB_FOUND(name) rb_real.name // once the runtime has started
-// Of libstdc++, which may be inside the program (-static-libstdc++): there the linker's --wrap is needed.
+// Functions of libstdc++, which may be part of the program (-static-libstdc++). Then the linker's --wrap is
+// needed.
 #define RB_INTERCEPT_LATE(ret, name, params)                          \
     extern ret __real_##name params __attribute__((weak));            \
     RB_WEAK ret name params;                                          \
@@ -103,8 +104,8 @@ RB_HIDDEN void rb_real_init(void);
 // Returns true if libc comes after the runtime in the order of loading, so that calls meet the interceptors.
 RB_HIDDEN bool rb_real_is_behind(void);
 
-// What an interceptor does beside calling the real function: `outside` the guard, then `inside` for the
-// thread `me`. The program's errno stays.
+// Runs the work of an interceptor beside the real call: `outside` the guard, then `inside` it for the
+// thread `me`. Keeps the program's errno.
 #define RB_BESIDE(outside, inside)       \
     do {                                 \
         const int saved = errno;         \

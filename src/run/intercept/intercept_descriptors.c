@@ -1,6 +1,6 @@
-// Descriptors: what descriptors.def says, and the functions that are not like others. Blocking calls are made
-// outside the guard, with nothing held; which object a descriptor is, is asked before the call: afterwards it
-// may be closed, and its number somebody else's.
+// Descriptors: the rows of descriptors.def, and the functions that need code of their own. Blocking calls
+// are made outside the guard, with no lock held. The object of a descriptor is looked up before the call:
+// afterwards the descriptor may be closed, and its number may stand for another one.
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 #include "run/intercept/intercept.h"
 #include "run/intercept/signals/signals.h"
 
-#define MOST_BYTES  0x7ffff000u // that the kernel moves at once
+#define MOST_BYTES  0x7ffff000u // the most that the kernel moves at once
 #define MOST_PIECES 1024u
 
-// A call that fails, or takes less, has at least been told to take all of it.
+// A call that fails, or takes less, has at least been asked to take all of it.
 #define TAKEN(n) ((n) < MOST_BYTES ? (n) : MOST_BYTES)
 #define READ_PIECES(from, count)                                                                      \
     rb_touch_pieces(from, (from) && (size_t)(count) <= MOST_PIECES ? (size_t)(count) : 0, MOST_BYTES, \
@@ -28,13 +28,13 @@
 #define USED(fd, object)  RB_TOUCH(RB_HOW_READ, rb_fd_word(fd), rb_fd_use(fd, object))
 #define TAKES(fd, object) (USED(fd, object), rb_fd_takes(object))
 
-#define FINISHES(event) RB_BESIDE((void)0, rb_event_asked(me, event)) // what is asked for tells of its end
+#define FINISHES(event) RB_BESIDE((void)0, rb_event_asked(me, event)) // of the request
 
 // ---- messages with descriptors in them -----------------------------------------------------------------
 
 static void for_each_passed(const struct msghdr *m, void (*tell)(int fd))
 {
-    struct msghdr *of = (struct msghdr *)(uintptr_t)m; // CMSG_NXTHDR wants it so, and changes nothing
+    struct msghdr *of = (struct msghdr *)(uintptr_t)m; // CMSG_NXTHDR requires it so, and changes nothing
 
     const char *end = (const char *)m->msg_control + m->msg_controllen;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(of); c; c = CMSG_NXTHDR(of, c)) {
@@ -63,7 +63,8 @@ void rb_fd_sends_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc)
         rb_fd_sends_message(&m[i].msg_hdr, pc);
 }
 
-// The sender's address and the messages beside the bytes. `room` is what there was for the address.
+// Writes the bytes, the sender's address and the control messages. `room` is the space given for the
+// address.
 static void touch_message(const struct msghdr *m, ssize_t r, socklen_t room, uintptr_t pc)
 {
     const struct iovec beside[] = {{m->msg_name, m->msg_namelen < room ? m->msg_namelen : room},
@@ -79,7 +80,7 @@ static void touch_message(const struct msghdr *m, ssize_t r, socklen_t room, uin
         for_each_passed(m, rb_fd_new);
 }
 
-// How much room there was for the address is not known: it is left out.
+// The space given for the address is not known: the address is left out.
 void rb_fd_got_message(const struct msghdr *m, ssize_t r, uintptr_t pc)
 {
     touch_message(m, r, 0, pc);
@@ -91,7 +92,7 @@ void rb_fd_got_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc)
         touch_message(&m[i].msg_hdr, m[i].msg_len, 0, pc);
 }
 
-// What a call that sends has learnt: that there was room, or none, or that nobody will read it.
+// Follows the result of a call that sends: there was room, there was none, or there is no reader any more.
 static inline void end_send(uint32_t object, ssize_t r)
 {
     if (RB_LIKELY(r >= 0))
@@ -102,7 +103,7 @@ static inline void end_send(uint32_t object, ssize_t r)
         rb_fd_acquire_end(object);
 }
 
-// What a call that receives has learnt: something, or that there will be nothing any more.
+// Follows the result of a call that receives: data, or the end of it.
 static void end_receive_slow(uint32_t object, bool got, ssize_t r)
 {
     if (r > 0 && got)
@@ -119,7 +120,7 @@ static inline void end_receive(uint32_t object, bool got, ssize_t r)
 
 #define FILE_SYSTEM (RB_LIKELY(rb_process.on) ? RB_FD_NAMES : RB_FD_NONE)
 
-// Opening may make a file, or empty it, and finds out what others have made.
+// Opening may make or empty a file, and it sees files made by other threads.
 static void begin_open(int flags)
 {
     if (flags & (O_CREAT | O_TRUNC))
@@ -223,7 +224,7 @@ RB_INTERCEPT(ssize_t, read, (int fd, void *to, size_t n))
     return r;
 }
 
-// From one descriptor to another: what comes in meanwhile may be out before the call is over.
+// From one descriptor to another: data that comes in meanwhile may be out before the call is over.
 #define RB_CARRIES(name, params, args)                                       \
     RB_INTERCEPT(ssize_t, name, params)                                      \
     {                                                                        \
@@ -244,7 +245,8 @@ RB_CARRIES(copy_file_range, (int from, off64_t *from_at, int to, off64_t *to_at,
 
 // ---- sockets -------------------------------------------------------------------------------------------
 
-// As good as a lock: one of all who want an address gets it, and others when it is closed. It may be a name.
+// bind acts as a lock: one of the threads that want an address gets it, and others when it is closed. It
+// may be a name.
 RB_INTERCEPT(int, bind, (int fd, __CONST_SOCKADDR_ARG a, socklen_t size))
 {
     const uint32_t object = rb_fd_object(fd);
@@ -279,8 +281,8 @@ RB_INTERCEPT(int, shutdown, (int fd, int how))
     return RB_REAL(shutdown)(fd, how);
 }
 
-// Functions that fill in an address, or a value, and how long it is; `room` is what they were given for it,
-// to be asked before. What is longer is cut off, and the length says so.
+// Functions that fill in an address or a value, and its length. `room` is the space given for it, read
+// before the call. A longer result is cut off, and the length says so.
 #define ROOM(to, size) ((to) && (size) ? *(size) : 0)
 
 static void touch_filled(void *to, socklen_t *size, socklen_t room, uintptr_t pc)
@@ -322,7 +324,7 @@ RB_INTERCEPT(int, setsockopt, (int fd, int level, int name, const void *from, so
     return RB_REAL(setsockopt)(fd, level, name, from, size);
 }
 
-// What a socket is now comes after what made it so: bind, connect, setsockopt.
+// The state of a socket comes after the calls that set it: bind, connect, setsockopt.
 #define RB_TELLS(name, params, args, to)          \
     RB_INTERCEPT(int, name, params)               \
     {                                             \
@@ -377,7 +379,7 @@ RB_INTERCEPT(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags))
 RB_INTERCEPT(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned count, int flags, struct timespec *t))
 {
     const uint32_t object = rb_fd_object(fd);
-    socklen_t room[64] = {0}; // addresses of the first ones
+    socklen_t room[64] = {0}; // addresses of the first messages
 
     for (unsigned i = 0; m && i < count && i < RB_LENGTH(room); i++)
         room[i] = m[i].msg_hdr.msg_name ? m[i].msg_hdr.msg_namelen : 0;
@@ -524,7 +526,7 @@ RB_INTERCEPT(int, openpty,
     return r;
 }
 
-// The child has its terminal for its first three descriptors, and they are new to everybody in it.
+// The child's first three descriptors are the terminal, and new to all threads in it.
 RB_INTERCEPT(pid_t, forkpty, (int *master, char *name, const struct termios *t, const struct winsize *w))
 {
     const pid_t child = RB_REAL(forkpty)(master, name, t, w);
@@ -558,7 +560,7 @@ RB_INTERCEPT(int, dup3, (int fd, int to, int flags))
     return r;
 }
 
-// The terminal becomes the first three, and its own descriptor is closed if it is none of them.
+// The terminal becomes the first three descriptors, and its own is closed if it is not among them.
 RB_INTERCEPT(int, login_tty, (int fd))
 {
     const uint32_t object = rb_fd_object(fd);
@@ -610,7 +612,7 @@ static void asks_for_signals(int what, int argument)
         if (what == F_SETPIPE_SZ)                                           \
             rb_fd_is_tight(rb_fd_object(fd));                               \
         asks_for_signals(what, (int)(intptr_t)argument);                    \
-        if (!copy && !asks) /* a lock also to hold less than before */      \
+        if (!copy && !asks) /* a lock too, to wait for less than before */  \
             rb_fd_release(object);                                          \
         const int r = RB_REAL(name)(fd, what, argument);                    \
         if (copy)                                                           \
@@ -622,7 +624,7 @@ static void asks_for_signals(int what, int argument)
 RB_CONTROLS(fcntl)
 RB_CONTROLS(fcntl64)
 
-// How much there is to read; and what F_SETFL can set as well.
+// How much there is to read, and the settings that F_SETFL can change as well.
 RB_INTERCEPT(int, ioctl, (int fd, unsigned long what, ...))
 {
     va_list list;
@@ -636,7 +638,7 @@ RB_INTERCEPT(int, ioctl, (int fd, unsigned long what, ...))
     if (what == FIOASYNC)
         rb_signal_by_fds(SIGIO);
     const int r = RB_REAL(ioctl)(fd, what, argument);
-    rb_fd_may_be(r); // as of TIOCGPTPEER
+    rb_fd_may_be(r); // the result of TIOCGPTPEER
     if (what == FIONREAD && r == 0) {
         rb_fd_acquire_end(object);
         WRITE(argument, sizeof(int));
@@ -694,7 +696,7 @@ RB_INTERCEPT(int, closedir, (DIR * d))
 {
     DIR *given = d;
 
-    __asm__("" : "+r"(given)); // which the header says is never NULL, and libc answers EINVAL if it is
+    __asm__("" : "+r"(given)); // the header declares it non-NULL, and libc answers EINVAL
     rb_fd_closing(given ? dirfd(given) : -1);
     return RB_REAL(closedir)(d);
 }
@@ -744,7 +746,7 @@ RB_INTERCEPT(mqd_t, mq_open, (const char *name, int flags, ...))
     }
     begin_open(flags);
     const mqd_t r = end_open(RB_REAL(mq_open)(name, flags, mode, like));
-    rb_fd_is_tight(rb_fd_object(r)); // all hold few
+    rb_fd_is_tight(rb_fd_object(r)); // all of them hold few messages
     return r;
 }
 

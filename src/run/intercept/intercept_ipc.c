@@ -1,5 +1,5 @@
-// System V: queues, sets of semaphores and segments of all processes, which is one object. Keys are names:
-// who finds what another has made comes after it.
+// System V: the queues, semaphore sets and shared segments of all processes are one sync object. Keys are
+// names: a thread that finds an object is ordered after the thread that made it.
 #include <stdarg.h>
 
 #include "run/intercept/callers.h"
@@ -43,7 +43,7 @@ RB_INTERCEPT(int, msgsnd, (int queue, const void *from, size_t n, int flags))
     READ(from, sizeof(long) + n);
     rb_fd_release(IPC);
     const int r = RB_REAL(msgsnd)(queue, from, n, flags);
-    rb_fd_acquire(IPC); // of who made room
+    rb_fd_acquire(IPC); // the receiver made room
     return r;
 }
 
@@ -78,7 +78,7 @@ static bool changes_value(const struct sembuf *op, size_t n)
 RB_OPERATES(semop, (int set, struct sembuf *op, size_t n), (set, op, n))
 RB_OPERATES(semtimedop, (int set, struct sembuf *op, size_t n, const struct timespec *t), (set, op, n, t))
 
-// Forgets what the memory was before. Without its size, all is forgotten.
+// Forgets the history of the memory. Without the segment's size, all history is forgotten.
 static void segment_came(struct rb_self *me, uintptr_t address, int segment)
 {
     if (rb_host.sandboxed)
@@ -87,7 +87,7 @@ static void segment_came(struct rb_self *me, uintptr_t address, int segment)
         rb_memory_new(me, address, rb_segment_bytes(segment));
 }
 
-// How many have a segment is seen by others.
+// The number of attachments is visible to other processes, hence the release.
 RB_INTERCEPT(void *, shmat, (int segment, const void *at, int flags))
 {
     rb_fd_release(IPC);

@@ -1,9 +1,9 @@
-// Memory and strings: what memory.def says, and the functions that are needed before the real ones can be
-// looked up. gcc and clang before 19 call memcpy, memmove and memset by their own names, clang 19 has hooks
-// for them.
+// Memory and strings: the rows of memory.def, and the functions that are needed before the real ones can be
+// looked up. gcc, and clang before 19, call memcpy, memmove and memset by their own names; clang 19 has
+// hooks for them.
 //
-// The runtime's own files may call these too, inside the guard or before the start: the touches find that out
-// and pass over.
+// The runtime's own files may call these too, inside the guard or before the start. The touches detect that
+// and do nothing.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #include "run/intercept/intercept.h"
 
 // ---- before the start ----------------------------------------------------------------------------------
-// Looking a function up may itself need these: until it is found, loops that the compiler cannot take for
-// calls.
+// Looking up a function may itself call these. Until the real one is found, loops are used that the
+// compiler cannot turn into calls.
 
 #if !defined(RB_STATIC)
 #define REAL_OR(name, simple) (RB_LIKELY(rb_load_relaxed(&rb_real.name) != NULL) ? rb_real.name : (simple))
@@ -79,7 +79,8 @@ static int simple_compare_text(const char *a, const char *b)
     return *p - *q;
 }
 
-// A program that is not instrumented never starts the runtime, but these go through us all the same.
+// A program that is not instrumented never starts the runtime, but its calls pass through these all the
+// same.
 static __attribute__((constructor(101))) void find_real(void)
 {
     rb_real_find((void **)(void *)&rb_real.memcpy, "memcpy");
@@ -121,9 +122,9 @@ static size_t equal_text(const char *a, const char *b, size_t n)
     return i < n ? i + 1 : n;
 }
 
-// ---- while all rests, and what is passed over ----------------------------------------------------------
-// A comparison and a jump, or two. What else there is to do is in a function apart, for which the registers
-// are saved there alone; `pc` in it is the caller's.
+// ---- while tracking is paused, and skipped accesses ----------------------------------------------------
+// The fast path is one comparison and a jump, or two. The rest is in a function apart, so that registers
+// are saved there alone. `pc` in it is the caller's.
 
 #define RB_LIST(...) __VA_ARGS__
 #define RB_WATCHED(ret, name, params, args)                                             \
@@ -191,7 +192,7 @@ RB_WATCHED(int, strcmp, (const char *a, const char *b), (a, b))
 
 // ---- text made -----------------------------------------------------------------------------------------
 
-// A variadic function by way of its partner that takes a list.
+// A variadic function, by way of its partner that takes a list.
 #define RB_MAKES_TEXT(name, params, partner, args, touches) \
     RB_INTERCEPT(int, name, params)                         \
     {                                                       \

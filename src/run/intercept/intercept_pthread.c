@@ -1,4 +1,4 @@
-// The odd ones of the pthread family: creation, conditions, once, exit handlers, C++ guards.
+// The pthread functions that are no rows: creation, conditions, once, exit handlers, C++ guards.
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -19,15 +19,15 @@ struct start {
     void *(*function)(void *);
     void *argument;
     struct rb_self *self;
-    sigset_t mask; // to begin with
-    bool masked;   // and not one of the attribute's
+    sigset_t mask; // the thread's signal mask at its start
+    bool masked;   // the mask is the creator's, not one of the attribute's
     bool trap_hidden;
 };
 
 // In a section of its own: stacks end before it (unwind.c).
 __attribute__((section(RB_THREAD_BASE))) static void *run_thread(void *given)
 {
-    // First of all: what follows may be compiled to calls that come by an interceptor.
+    // First of all: later lines may be compiled to calls of interceptors.
     rb_self_tls = ((struct start *)given)->self;
     rb_self_tls->busy = 1;
     const struct start s = *(struct start *)given;
@@ -40,7 +40,8 @@ __attribute__((section(RB_THREAD_BASE))) static void *run_thread(void *given)
     return s.function(s.argument);
 }
 
-// What can be known of the thread's stack before it runs; without asking libc, which would use the heap.
+// Reads the bounds of the thread's stack, as far as they are known before it runs. libc is not asked, as it
+// would use the heap.
 static void read_attributes(struct rb_self *child, const pthread_attr_t *attr)
 {
     pthread_attr_t standard;
@@ -62,7 +63,7 @@ static void read_attributes(struct rb_self *child, const pthread_attr_t *attr)
     pthread_attr_getstacksize(attr, &child->stack_bytes);
 }
 
-// What libc frees meanwhile is of stacks it keeps.
+// Blocks that libc frees meanwhile belong to stacks that it keeps.
 static int really_create(struct rb_self *me, pthread_t *thread, const pthread_attr_t *attr,
                          void *(*function)(void *), void *argument)
 {
@@ -74,7 +75,7 @@ static int really_create(struct rb_self *me, pthread_t *thread, const pthread_at
     return r;
 }
 
-// Creates a thread whose state is made here, so that it starts with what its creator knows.
+// Creates a thread with a state made here, so that it starts with its creator's clock.
 static int create_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                          void *argument, uintptr_t pc)
 {
@@ -96,8 +97,8 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*
             rb_arena_free(&rb_process.arena, s, sizeof(*s));
         return really_create(me, thread, attr, function, argument);
     }
-    // Until it has its state, a handler on the new thread would get one of its own, without what its creator
-    // knows.
+    // Signals are blocked until the thread has its state. Else a handler on it would get a state of its
+    // own, without the creator's clock.
     sigset_t all, of_attr;
     *s = (struct start){.function = function,
                         .argument = argument,
@@ -106,7 +107,7 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*
                         .trap_hidden = rb_trap_hidden()};
     sigfillset(&all);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s->mask, 8);
-    const sigset_t mask = s->mask; // `s` is the thread's, once it runs
+    const sigset_t mask = s->mask; // `s` belongs to the thread once it runs
     const int r = really_create(me, thread, attr, run_thread, s);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
     if ((me = rb_enter()) != NULL) {
@@ -127,7 +128,7 @@ RB_INTERCEPT(int, pthread_create,
     return create_thread(thread, attr, start, argument, RB_PC);
 }
 
-// libc's thrd_create makes its thread without coming by pthread_create; the result is the same thing.
+// libc's thrd_create makes its thread without calling pthread_create by its name; the result is the same.
 RB_INTERCEPT(int, thrd_create, (thrd_t * thread, thrd_start_t start, void *argument))
 {
     const int r = create_thread(thread, NULL, (void *(*)(void *))(void (*)(void))start, argument, RB_PC);
@@ -178,12 +179,12 @@ RB_JOIN_BY(pthread_clockjoin_np, (pthread_t t, void **result, clockid_t c, const
 RB_JOIN_BY(thrd_join, (thrd_t t, int *result), (t, result), thrd_success)
 
 // ---- conditions ----------------------------------------------------------------------------------------
-// A wait unlocks the mutex and locks it again, also when the thread is cancelled in it. The condition itself
-// orders nothing: a wake-up may be spurious.
+// A wait unlocks the mutex and locks it again, also when the thread is cancelled in it. The condition
+// itself orders nothing: a wake-up may be spurious.
 
 struct wait {
     void *mutex;
-    int result; // EOWNERDEAD: its last owner died with it; not known when the thread is cancelled
+    int result; // EOWNERDEAD: the last owner died with it locked; not known when the thread is cancelled
 };
 
 static void locked_again(void *given)
@@ -223,9 +224,9 @@ RB_WAIT_ON(cnd_wait, (cnd_t * c, mtx_t *m), (c, m))
 RB_WAIT_ON(cnd_timedwait, (cnd_t * c, mtx_t *m, const struct timespec *t), (c, m, t))
 
 // ---- once ----------------------------------------------------------------------------------------------
-// The function runs through ours, which releases when it is done; whoever returns has acquired. If it is left
-// by an exception, it runs again, after what it did before; as nobody can tell then, an edge is lost when it
-// begins again.
+// The program's function runs inside ours, which releases at its end; every thread that returns has
+// acquired. If an exception leaves the function, it runs again after the failed call. That failure is not
+// seen, so an edge is lost when the function begins again.
 
 struct once {
     void (*function)(void);
@@ -236,11 +237,11 @@ static RB_TLS struct once *running_once;
 
 static struct {
     rb_spin lock;
-    bool more;       // there was no room for one
-    void *begun[64]; // and not done
+    bool more;       // the list was full once
+    void *begun[64]; // begun and not ended
 } onces;
 
-// Takes `old` from the list and puts `new` there, if it can. Was `old` there?
+// Replaces `old` in the list by `new`, if there is room. Returns true if `old` was in the list.
 static bool change_onces(void *old, void *new)
 {
     bool was = false;
@@ -306,9 +307,9 @@ RB_INTERCEPT(void, call_once, (once_flag * flag, void (*function)(void)))
 }
 
 // ---- C++ static initialisation -------------------------------------------------------------------------
-// Itanium C++ ABI 3.3.3: byte
-// 0 of the guard says "initialised"; byte 1 here "somebody is at it", with sleepers in byte 2. Done in full
-// here, because the real functions may be in a library that only a plugin has loaded.
+// Itanium C++ ABI 3.3.3. Byte 0 of the guard: initialised. Byte 1 here: a thread is initialising. Byte 2:
+// threads sleep. Implemented in full, because the real functions may be in a library that only a plugin has
+// loaded.
 
 enum { GUARD_DONE = 1, GUARD_BUSY = 1 << 8, GUARD_SLEEPERS = 1 << 16 };
 
@@ -320,7 +321,7 @@ RB_WEAK int __cxa_guard_acquire(uint32_t *guard)
     while (!(seen & GUARD_DONE)) {
         if (!(seen & GUARD_BUSY)) {
             if (rb_cas_strong_acq_rel(guard, &seen, seen | GUARD_BUSY)) {
-                after_others(guard); // who tried, and threw
+                after_others(guard); // they tried, and threw
                 return 1;
             }
             continue;
@@ -355,9 +356,9 @@ RB_WEAK void __cxa_guard_abort(uint32_t *guard)
     guard_leave(guard, 0);
 }
 
-// ---- exit handlers: what happened before they were registered happens before they run ------------------
+// ---- exit handlers: an event before a handler's registration comes before its call ---------------------
 
-static char exit_handlers; // its address stands for all of them
+static char exit_handlers; // the address is the sync object of all of them
 
 struct handler {
     void (*function)(void *);
@@ -378,7 +379,7 @@ static struct handler *new_handler(void)
     return h;
 }
 
-// Acquires what came before a handler was registered, and the libraries that others have used and closed.
+// Acquires the registration of the handler, and the libraries that other threads have used and closed.
 static void before_handler(void)
 {
     RB_BESIDE((void)0, rb_on_acquire(me, (uintptr_t)&exit_handlers); rb_libraries_acquire(me));
@@ -420,7 +421,7 @@ RB_INTERCEPT(int, on_exit, (void (*function)(int, void *), void *argument))
     return RB_REAL(on_exit)(run_with_status, h);
 }
 
-// libc hands those of at_quick_exit no argument to know them by.
+// libc passes no argument to the handlers of at_quick_exit, so they cannot be told apart.
 RB_INTERCEPT(int, __cxa_at_quick_exit, (void (*function)(void *), void *dso))
 {
     before_others(&exit_handlers);
@@ -435,7 +436,7 @@ RB_INTERCEPT(void, quick_exit, (int status))
 }
 
 #if !defined(RB_STATIC)
-// What atexit was given: without an argument, and perhaps by a library that has gone since.
+// Runs a function given to atexit: it has no argument, and its library may be unloaded.
 static void run_plain(void *given)
 {
     const struct handler h = *(struct handler *)given;
@@ -446,8 +447,8 @@ static void run_plain(void *given)
         ((void (*)(void))(uintptr_t)h.argument)();
 }
 
-// libc's is a part of the file that calls it. libtsan has one, so programs linked with that have none of
-// their own.
+// libc's atexit is part of each file that calls it. libtsan has one too, so programs linked with libtsan
+// have none of their own.
 RB_WEAK int atexit(void (*function)(void));
 RB_WEAK int atexit(void (*function)(void))
 {

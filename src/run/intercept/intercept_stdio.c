@@ -1,5 +1,5 @@
-// Streams: what stdio.def says, the functions with variable arguments, and flockfile, which is a mutex.
-#define __NO_INLINE__ 1 // libc's header defines some of these in place, and leads others to another name
+// Streams: the rows of stdio.def, functions with variable arguments, and flockfile, which is a mutex.
+#define __NO_INLINE__ 1 // libc's header defines some of these inline, and redirects others to another name
 #define fscanf        rb_not_fscanf
 #define scanf         rb_not_scanf
 #define vfscanf       rb_not_vfscanf
@@ -36,7 +36,7 @@
 #define LENGTH(s) RB_REAL(strlen)(s)
 #endif
 
-// RB_FD_NONE: a stream in memory.
+// Returns the stream's object; RB_FD_NONE: a stream in memory.
 static uint32_t object_of(FILE *f)
 {
     const int saved = errno;
@@ -48,7 +48,7 @@ static uint32_t object_of(FILE *f)
 
 // ---- the rows ------------------------------------------------------------------------------------------
 
-// The line, and where it and its size are kept, which libc reads, and writes if it has to make room.
+// The line, its pointer and its size: libc reads the last two, and writes them if it needs more room.
 #define LINE_READ (READ(to, sizeof(*to)), READ(n, sizeof(*n)), WRITE(r < 0 ? NULL : *to, r < 0 ? 0 : r + 1))
 
 #define RB_PRINTS(ret, name, params, args, stream, touches) \
@@ -163,7 +163,7 @@ RB_INTERCEPT(int, fflush, (FILE * f))
     return RB_REAL(fflush)(f);
 }
 
-// Closes nothing, and writes everything.
+// Closes no stream, and writes the data of all.
 RB_INTERCEPT(int, fcloseall, (void))
 {
     begin_flush(NULL);
@@ -200,7 +200,7 @@ static FILE *end_open(FILE *f)
     return f;
 }
 
-// Also called by programs that have an fopen of their own and mean ours.
+// Also called by programs that have an fopen of their own and mean this one.
 RB_EXPORT FILE *__interceptor_fopen(const char *path, const char *mode);
 RB_EXPORT FILE *__interceptor_fopen(const char *path, const char *mode)
 {
@@ -277,7 +277,7 @@ RB_INTERCEPT(FILE *, popen, (const char *command, const char *mode))
     FILE *f = RB_REAL(popen)(command, mode);
     if (f && rb_process.on) {
         rb_fd_new(fileno_unlocked(f));
-        rb_fd_link(object_of(f), RB_FD_EVERYBODY);
+        rb_fd_link(object_of(f), RB_FD_ALL);
     }
     return f;
 }

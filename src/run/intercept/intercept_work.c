@@ -1,12 +1,12 @@
-// Work that threads of libc do meanwhile: files that are read and written, names that are looked up. Who sees
-// that it is done comes after who asked for it.
+// Work that libc's own threads do for the program: reading and writing files, looking up names. A thread
+// that finds the work done is ordered after the thread that asked for it.
 #include "run/intercept/callers.h"
 #include "run/intercept/descriptors.h"
 #include "run/intercept/intercept.h"
 #include "run/intercept/signals/signals.h"
 #include "run/sync/sync.h"
 
-#define FINISHES(event) RB_BESIDE((void)0, rb_event_asked(me, event)) // what is asked for tells of its end
+#define FINISHES(event) RB_BESIDE((void)0, rb_event_asked(me, event)) // of the request
 
 #define RB_WORKS(of, six_four)                                                           \
     RB_INTERCEPT(int, lio_listio##six_four,                                              \

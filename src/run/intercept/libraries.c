@@ -7,13 +7,13 @@
 #include "run/intercept/intercept.h"
 #include "run/sync/sync.h"
 
-static char loader;     // its address stands for the loader's lock
-static char ended;      // and this one's for the threads that have ended
+static char loader;     // the address is the sync object of the loader's lock
+static char ended;      // the address is the sync object of threads that have ended
 static bool used;       // dlopen or dlclose was called
-static uint32_t inside; // threads
+static uint32_t inside; // number of threads inside the loader
 static RB_TLS uint32_t depth;
 static RB_TLS bool is_another;
-static RB_TLS struct rb_self *ignoring; // NULL: records what runs inside
+static RB_TLS struct rb_self *ignoring; // NULL: events inside the loader are recorded
 
 static void pass_loader(bool closing)
 {
@@ -91,9 +91,9 @@ void rb_libraries_after_fork(void)
 
 #if !defined(RB_STATIC)
 // ---- the list of libraries -----------------------------------------------------------------------------
-// libc holds a lock for as long as it calls the function: what that works on needs none.
+// libc holds a lock while it calls the function, so data that the function works on needs no other lock.
 
-static char iteration; // its address stands for the lock
+static char iteration; // the address is the sync object of that lock
 
 struct visit {
     int (*function)(struct dl_phdr_info *, size_t, void *);
@@ -118,8 +118,8 @@ RB_INTERCEPT(int, dl_iterate_phdr, (int (*function)(struct dl_phdr_info *, size_
 }
 
 // ---- dlopen --------------------------------------------------------------------------------------------
-// libc looks at its caller: where a name is searched for, and what $ORIGIN is. So it is called as if from
-// there.
+// dlopen looks at its caller: the caller's file decides the search path and the meaning of $ORIGIN. So the
+// real function is called as if from that file.
 
 struct search {
     uintptr_t pc, found;

@@ -32,7 +32,7 @@ void rb_sandbox_begins(void)
     rb_arena_reserve(&rb_process.arena);
     rb_arena_reserve(&rb_host.kept);
     rb_arena_reserve(&rb_sampling_process.arena);
-    rb_sites_hold(); // nobody is between two calls of mprotect
+    rb_sites_hold(); // no thread is between two calls of mprotect
     rb_store_seq_cst(&rb_host.sandboxed, true);
     rb_sites_let();
     errno = saved;

@@ -1,7 +1,7 @@
-// The runtime's own calls of functions that it stands in front of, those that compilers make of an assignment
-// or a loop among them. They are no accesses of the program's: they must not be looked at, counted, or use up
-// what a sampler has granted. When the runtime's objects become one (CMakeLists.txt), the linker's --wrap
-// leads such calls from all other files here; symbols.sh refuses a call that has no row.
+// The runtime's own calls of functions that it intercepts, including calls that compilers make of an
+// assignment or a loop. They are no accesses of the program: they must not be checked, counted, or use up
+// the sampler's allowance. When the runtime's objects are linked into one (CMakeLists.txt), the linker's
+// --wrap leads such calls from all other files here. symbols.sh refuses a call that has no row.
 //
 // In static programs the memory functions are not intercepted, and calls of the others pass through the
 // guard.
@@ -26,7 +26,7 @@
         return RB_REAL(name) args;          \
     }
 
-// Wanted before the real ones can be looked up, and by the looking up.
+// Needed before the real functions can be looked up, and by the look-up itself.
 RB_OWN(void *, memcpy, (void *to, const void *from, size_t n))
 {
     void *at = to;
@@ -89,7 +89,7 @@ RB_OWN(int, strcmp, (const char *a, const char *b))
     return __wrap_strncmp(a, b, SIZE_MAX);
 }
 
-// Of those who wait for a lock: they spin where they may not ask the kernel.
+// Called by threads that wait for a lock: they spin where the kernel may not be called.
 RB_OWN(int, sched_yield, (void))
 {
     return rb_host.sandboxed ? 0 : RB_REAL(sched_yield)();

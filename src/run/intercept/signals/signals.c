@@ -14,10 +14,10 @@
 #include "run/sync/sync_cache.h"
 
 #define SIGNALS   65
-#define LIBCS_OWN 32 // its functions never block it
+#define LIBCS_OWN 32 // libc's functions never block it
 
-// What the program asked for, in one word, so that a handler sees the old or the new one whole: the function,
-// as given, and how it is to be called.
+// The program's handler in one word, so that our handler sees the old or the new one whole: the function,
+// and the flags of its call.
 #define STAYS_OPEN  (UINT64_C(1) << 60) // its own number is not blocked while it runs
 #define NODEFER     (UINT64_C(1) << 61) // SA_NODEFER was given
 #define TAKES_INFO  (UINT64_C(1) << 62) // the further arguments
@@ -59,7 +59,7 @@ void rb_after_child(void)
     RB_BESIDE((void)0, rb_signal_came(me, SIGCHLD));
 }
 
-// ---- timers: which of them sends a signal is not kept, only which signals they send --------------------
+// ---- timers: the signals that timers send are kept, not which timer sends which ------------------------
 
 static uint64_t timer_signals; // a bit for each, from signal 1 to the last, 64
 uint64_t rb_signals_of_fds;
@@ -117,9 +117,9 @@ static bool is_fault(int number, const siginfo_t *info)
     return info->si_code > 0; // by the kernel, for this instruction
 }
 
-// Blocks everything in the interrupted context and hands the signal back to the kernel, which keeps it until
-// the mask is restored. Faults get through, and so do traps, unless it is such a signal that is to wait: one
-// that somebody has sent.
+// Blocks all signals in the interrupted context and hands the signal back to the kernel. The kernel keeps
+// it until the mask is restored. Faults and traps get through, unless the signal to be deferred is itself
+// one of these numbers, sent by a thread or process.
 void rb_signal_defer(struct rb_self *me, int number, siginfo_t *info, void *given)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
@@ -127,7 +127,7 @@ void rb_signal_defer(struct rb_self *me, int number, siginfo_t *info, void *give
     uint64_t mask;
 
     __builtin_memcpy(&mask, &context->uc_sigmask, sizeof(mask));
-    // Where two come at once, the later one's frame is on the other's, and blocks what that blocks and more.
+    // If two come at once, the later frame lies on the earlier one, and blocks the same signals and more.
     if (me->deferred)
         sigandset(&me->deferred_mask, &me->deferred_mask, &context->uc_sigmask);
     else
@@ -156,9 +156,9 @@ void rb_deliver_deferred(struct rb_self *me)
 }
 
 // ---- faults of atomic operations -----------------------------------------------------------------------
-// The runtime performs them in the guard, most with an object's lock held (atomics.c). The program's handler
-// of a fault may return, when the operation is done again, or leave by a jump and never come back. So it
-// finds neither guard nor lock, and gets both back only if it returns.
+// The runtime performs atomic operations inside the guard, most with an object's lock held (atomics.c). The
+// program's handler of a fault may return, and the operation is done again. Or it may leave by a jump. So
+// it runs without the guard and the lock, and both are taken again only if it returns.
 
 struct broken_step {
     struct rb_self *me; // NULL: none
@@ -166,14 +166,15 @@ struct broken_step {
     struct rb_object *on;
 };
 
-// Without a lock the operation is on something that the thread knows (atomics.c, quick_begin).
+// Returns true if the fault is of the thread's atomic operation. An operation without the lock is on an
+// object in the thread's cache (atomics.c, quick_begin).
 static bool is_of_step(struct rb_self *me, int number, const siginfo_t *info)
 {
     const uintptr_t at = (uintptr_t)info->si_addr;
 
     if (number != SIGSEGV && number != SIGBUS)
         return false;
-    if (me->step_at) // the kernel has no address to tell if it could be nobody's
+    if (me->step_at) // no address from the kernel if it is not canonical
         return at == me->step_at || info->si_code == SI_KERNEL;
     return at && rb_known_of(me, at)->address == at;
 }
@@ -189,24 +190,26 @@ static struct broken_step break_step(struct rb_self *me, int number, const sigin
     if (b.on)
         rb_object_unlock(b.on);
     rb_step_begins(me, 0, NULL);
-    // What waits goes on waiting, until the handler has returned or jumps. It began to before the fault if
-    // the mask has a signal of libc's own in it; else on the way here, and the program's mask is as it was.
+    // Deferred signals stay deferred until the handler has returned or jumps. If the mask has a signal of
+    // libc's own, they were deferred before the fault. Else they came on the way here, and the mask is the
+    // program's.
     __builtin_memcpy(&mask, &context->uc_sigmask, sizeof(mask));
     if (me->deferred && mask & rb_signal_bit(LIBCS_OWN))
-        __builtin_memcpy(&context->uc_sigmask, &me->deferred_mask, sizeof(mask)); // the kernel's is no longer
+        __builtin_memcpy(&context->uc_sigmask, &me->deferred_mask, sizeof(mask)); // the kernel has ours
     me->deferred = 0;
     me->busy = 0;
     return b;
 }
 
-// What others have released to the object meanwhile, or the handler has learnt, is in nobody's books.
+// Takes the guard and the lock again. Releases of other threads to the object meanwhile, and acquires of
+// the handler, are not accounted for.
 static void resume_step(const struct broken_step *b)
 {
     const uint64_t all = ~(uint64_t)0;
 
     if (!b->me)
         return;
-    // A signal that came between here and the return would wait for rb_leave with the handler's mask.
+    // A signal between here and the return would wait for rb_leave with the handler's mask.
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
     b->me->busy = 1;
     __asm__ volatile("" ::: "memory");
@@ -239,8 +242,8 @@ static bool is_ours(const struct sigaction *a)
     return (a->sa_flags & SA_SIGINFO) && a->sa_sigaction == rb_on_signal;
 }
 
-// Ours, as the program has asked for it. One that has run its only time is the standard action, with the
-// flags it had.
+// Rewrites our handler to the program's. A handler that has run its only time is the standard action, with
+// its old flags.
 static void restore_asked(struct sigaction *a, uint64_t word)
 {
     a->sa_sigaction = function_of(word);
@@ -249,9 +252,9 @@ static void restore_asked(struct sigaction *a, uint64_t word)
                    (word & NODEFER ? SA_NODEFER : 0);
 }
 
-// It was to run once and has, or the program has changed its mind since the kernel called us: what the kernel
-// has now is to happen. The standard action is not installed before it is wanted: a handler that asks for
-// itself again, as they do, need not fear that we overwrite that.
+// Lets the kernel's present action happen: the handler was to run once and has run, or the program has
+// changed its action since the kernel called us. The standard action is installed only when it is needed.
+// So a handler that installs itself again is not overwritten.
 static void run_default(int number, siginfo_t *info)
 {
     struct sigaction now;
@@ -265,11 +268,11 @@ static void run_default(int number, siginfo_t *info)
         restore_asked(&now, word);
         RB_REAL(sigaction)(number, &now, NULL);
     }
-    if (!is_fault(number, info)) // one comes again by itself
+    if (!is_fault(number, info)) // a fault comes again by itself
         rb_signal_again(rb_self_tls, number, info);
 }
 
-// The handler to call now, which has its only turn perhaps.
+// Returns the handler to call now; one that runs once is used up.
 static uint64_t take_handler(int number)
 {
     uint64_t word = rb_load_acquire(&handlers[number]);
@@ -315,7 +318,7 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
         if ((number == SIGSEGV || number == SIGBUS) && is_fault(number, info))
             rb_access_undo(me, (uintptr_t)info->si_addr, &undone);
         word = take_handler(number);
-        if (ignoring || inside) // that was said of the code that was interrupted
+        if (ignoring || inside) // these apply to the interrupted code
             me->ignore_sync = me->inside_mutex = 0;
         if (!function_of(word))
             run_default(number, info);
@@ -345,8 +348,9 @@ void rb_signal_asked(int number, struct sigaction *action)
         restore_asked(action, rb_load_acquire(&handlers[number]));
 }
 
-// In place of the program's. With SA_RESETHAND the kernel would forget us although the handler may have to
-// wait; with SA_NODEFER a signal that goes back to the kernel would come again at once.
+// Returns the action to install for the program's. With SA_RESETHAND the kernel would remove our handler
+// although the signal may have to be deferred. With SA_NODEFER a signal handed back to the kernel would
+// come again at once.
 static struct sigaction make_action(const struct sigaction *action)
 {
     struct sigaction mine = *action;

@@ -1,20 +1,21 @@
-// Asynchronous cancellation. libc cancels a thread that allows it by a signal of its own, and the handler
-// unwinds the thread wherever it is: inside the guard that would leave locks held for ever. So in a process
-// that both allows and uses cancellation, our handler calls libc's, and the signal waits for rb_leave like
-// others.
+// Asynchronous cancellation. libc cancels a thread that allows it by a signal of its own, whose handler
+// unwinds the thread at any place. Inside the guard that would leave locks held for ever. So in a process
+// that both allows and uses cancellation, our handler calls libc's, and the signal is deferred to rb_leave
+// like others.
 //
-// libc installs its handler at the first pthread_cancel, and sends the signal at once. To be there before, we
-// cancel a thread of our own that does not allow it and ends by itself. That takes a third of a millisecond;
-// libomp allows cancellation in each of its threads, and never uses it.
+// libc installs its handler at the first pthread_cancel, and sends the signal at once. To install ours
+// before that, the runtime cancels a thread of its own, which disallows cancellation and ends by itself.
+// This takes a third of a millisecond. It is not done if cancellation is allowed but never used, as in each
+// thread of libomp.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
 #include "run/intercept/intercept.h"
 #include "run/intercept/signals/signals.h"
 
-#define LIBC_CANCELS 32 // libc's sigaction knows nothing of it
+#define LIBC_CANCELS 32 // libc's sigaction refuses this number
 
-struct kernel_action { // as rt_sigaction has it
+struct kernel_action { // the layout of rt_sigaction
     void (*handler)(int, siginfo_t *, void *);
     unsigned long flags;
     void (*restorer)(void);
@@ -50,7 +51,7 @@ static void install_libc_handler(void)
     uint32_t told = 0;
     pthread_t thread;
 
-    // The program's handlers are not for this thread.
+    // The program's handlers must not run on this thread.
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
     const int r = RB_REAL(pthread_create)(&thread, NULL, wait_for_word, &told);
     if (r == 0) {
@@ -62,13 +63,13 @@ static void install_libc_handler(void)
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
 }
 
-// A libc that has it otherwise is left alone.
+// A libc with another handler is left alone.
 static void stand_in_front(void)
 {
     struct kernel_action a;
     int state;
 
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state); // joining would be where this thread is cancelled
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state); // joining would be a point of cancellation
     install_libc_handler();
     pthread_setcancelstate(state, NULL);
     if (syscall(SYS_rt_sigaction, LIBC_CANCELS, NULL, &a, 8) || (uintptr_t)a.handler <= 1 ||

@@ -1,9 +1,9 @@
-// The other ways to ask for a handler, in terms of sigaction. What signal() means depends on what its caller
-// was compiled for: with -std=c11 and its like it is __sysv_signal.
+// The other functions that install a handler, in terms of sigaction. The meaning of signal() depends on the
+// caller's standard: with -std=c11 and the like it is __sysv_signal.
 #include "run/intercept/intercept.h"
 #include "run/intercept/signals/signals.h"
 
-static uint64_t interrupts; // a bit for each signal: siginterrupt has said that it does
+static uint64_t interrupts; // a bit for each signal: siginterrupt has said that it interrupts calls
 
 static sighandler_t ask_handler(int number, sighandler_t handler, int flags, bool blocks)
 {

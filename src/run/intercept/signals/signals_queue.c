@@ -1,10 +1,10 @@
-// Real-time signals that wait for rb_leave. The kernel queues signals of one number in the order in which
-// they were sent, but one that is handed back to it goes behind those that were waiting. So the thread keeps
-// the contents, and hands back a token.
+// Real-time signals that wait for rb_leave. The kernel queues signals of one number in the order they were
+// sent, but one that is handed back to it goes to the end. So the thread keeps the contents, and hands back
+// a token.
 //
-// Invariant: a delivery outside the guard takes the oldest contents kept for its number. A token adds none,
-// any other signal adds its own: there are as many deliveries as signals, and their contents come in order.
-// docs/reference/signals.md has the bounds.
+// Invariant: a delivery outside the guard takes the oldest contents kept for its number. A token adds no
+// contents, any other signal adds its own. So there are as many deliveries as signals, and their contents
+// come in order. docs/reference/signals.md has the bounds.
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,8 +23,8 @@ static int send_to_self(struct rb_self *me, int number, siginfo_t *info)
                         info);
 }
 
-// The kernel takes a signal of kill(2) even where it has no room for the contents, and makes one of it that
-// has none.
+// The kernel takes a signal of kill(2) even without room for the contents, and makes it one without
+// contents.
 static void send_without_contents(struct rb_self *me, int number)
 {
     siginfo_t info = {.si_signo = number, .si_code = SI_USER};
@@ -38,7 +38,7 @@ static bool has_no_contents(const siginfo_t *info)
 }
 
 // ---- the contents kept ---------------------------------------------------------------------------------
-// A handler of another number may run between any two steps; nothing else does.
+// A handler of another number may run between any two steps; no other code does.
 
 static bool keep_contents(struct rb_signal_queue *q, int number, const siginfo_t *info)
 {
@@ -81,7 +81,7 @@ static void give_up(struct rb_signal_queue *q, struct rb_kept_signal *k)
     rb_sub_fetch_relaxed(&q->count, 1);
 }
 
-// ---- what signals.c asks for ---------------------------------------------------------------------------
+// ---- the interface to signals.c ------------------------------------------------------------------------
 
 void rb_signal_again(struct rb_self *me, int number, siginfo_t *info)
 {
@@ -120,7 +120,7 @@ bool rb_signal_oldest(struct rb_self *me, int number, siginfo_t *info)
     const bool overflowed = q && q->overflowed & rb_signal_bit(number),
                empty = overflowed && has_no_contents(info);
     if (!k)
-        return !empty; // the contents of a token are good where its thread keeps nothing any more
+        return !empty; // a token has its own contents where its thread keeps none any more
     token |= empty;
     exchange_contents(q, k, info);
     if (token)
@@ -143,7 +143,7 @@ void rb_signal_forget(struct rb_self *me, const sigset_t *mask)
     for (unsigned i = 0; i < RB_SIGNALS_KEPT; i++)
         if (q->kept[i].number && !(blocked & rb_signal_bit((int)q->kept[i].number)))
             give_up(q, &q->kept[i]);
-    q->overflowed &= blocked; // of the others nothing waits any more
+    q->overflowed &= blocked; // no signal of the others is queued any more
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
 }
 

@@ -1,6 +1,6 @@
-// Stacks of the program's for its handlers. They may be as small as MINSIGSTKSZ, of which the kernel's frame
-// takes most; looking at an access takes more than is left, and one of our own signals brings another frame.
-// So in place of one below ENOUGH the kernel gets one of ours, and the program hears of its own.
+// Alternate signal stacks of the program. They may be as small as MINSIGSTKSZ, and the kernel's frame takes
+// most of that. Checking an access takes more than the rest, and one of our own signals adds another frame.
+// So for a stack below ENOUGH the kernel gets one of ours, and the program is told of its own.
 //
 // Invariant: a thread's `ours` is mapped from its first such stack until the thread ends, and longer if it
 // ends on it.
@@ -20,7 +20,7 @@ static bool is_ours(const stack_t *s)
     return ours && s->ss_sp == ours && !(s->ss_flags & SS_DISABLE);
 }
 
-// What the program has asked for, which the kernel has found good, and is too small.
+// Installs our stack for the program's, which the kernel has accepted and which is too small.
 static void replace_stack(const stack_t *small)
 {
     if (!ours) {
@@ -43,7 +43,7 @@ RB_INTERCEPT(int, sigaltstack, (const stack_t *new, stack_t *old))
     if (!rb_self_get())
         return RB_REAL(sigaltstack)(new, old);
     const int saved = errno;
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8); // no handler finds the small one
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8); // no handler runs on the small one
     const int r = RB_REAL(sigaltstack)(new, &was);
     const int error = errno;
     if (r == 0) {
