@@ -1,4 +1,4 @@
-// What programs tell the detector themselves: sanitizer/tsan_interface.h, the older Annotate* functions, and
+// Annotations of programs: sanitizer/tsan_interface.h, the older Annotate* functions, and
 // railbird/railbird.h.
 #include "railbird/railbird.h"
 
@@ -11,7 +11,7 @@
 #include "run/sync/sync.h"
 #include "run/sync/thread.h"
 
-// ---- declared by the program to race by intention ------------------------------------------------------
+// ---- races that the program declares as intended -------------------------------------------------------
 
 #define BENIGN 1024u
 static struct {
@@ -48,7 +48,7 @@ static void add_benign(uintptr_t from, size_t size)
 
 // ---- verbs ---------------------------------------------------------------------------------------------
 
-// One function a row: what it is called, what it takes, what it does for the thread `me`.
+// One function a row: its name, its parameters, its work for the thread `me`.
 #define RB_SAY(name, params, does)       \
     RB_EXPORT void name params;          \
     RB_EXPORT void name params           \
@@ -126,16 +126,16 @@ RB_EXPORT uint64_t railbird_races(void)
     return rb_races_count();
 }
 
-// ---- the mutex interface of tsan_interface.h: the bits that matter of its flags ------------------------
+// ---- the mutex interface of tsan_interface.h: the flags that matter ------------------------------------
 
 enum { MUTEX_READ = 1 << 3, MUTEX_TRY = 1 << 4, MUTEX_TRY_FAILED = 1 << 5 };
 
 RB_SAY(__tsan_mutex_create, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
 RB_SAY(__tsan_mutex_destroy, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
-// Between pre_lock and post_lock the program works on the mutex itself, by means the annotations stand for:
-// its accesses are not looked at, and atomics that are part of it order nothing (rb_is_of_mutex). Whatever
-// else it synchronises by there orders as ever: what another lock orders, a block of a pool's perhaps, is
-// used outside.
+// Between pre_lock and post_lock the program works on the mutex itself. The annotations state the order. So
+// accesses there are not checked, and atomics that are part of the mutex order nothing (rb_is_of_mutex).
+// All other synchronisation there orders as usual: data that another lock protects, such as a block of a
+// pool, are used outside too.
 static void suspend_checks(struct rb_self *me, const void *mutex)
 {
     if (me->inside_mutex++ == 0)
@@ -186,13 +186,13 @@ RB_EXPORT int __tsan_mutex_pre_unlock(void *m, unsigned flags)
 RB_SAY(__tsan_mutex_post_unlock, (void *m, unsigned flags), ((void)m, (void)flags, resume_checks(me)))
 RB_SAY(__tsan_mutex_pre_signal, (void *m, unsigned flags), ((void)flags, suspend_checks(me, m)))
 RB_SAY(__tsan_mutex_post_signal, (void *m, unsigned flags), ((void)m, (void)flags, resume_checks(me)))
-// Divert: back to the program for a while in the middle of a mutex operation.
+// Divert: returns to the program for a while in the middle of a mutex operation.
 RB_SAY(__tsan_mutex_pre_divert, (void *m, unsigned flags), ((void)m, (void)flags, resume_checks(me)))
 RB_SAY(__tsan_mutex_post_divert, (void *m, unsigned flags), ((void)flags, suspend_checks(me, m)))
 
 // ---- fibers --------------------------------------------------------------------------------------------
-// A fiber has a state of its own; switching makes the thread use that one. The state a thread began with
-// stays its fiber for the time it is not on another.
+// A fiber has a state of its own; switching makes the thread use it. The state that a thread began with is
+// its fiber while it is on no other.
 
 RB_EXPORT void *__tsan_get_current_fiber(void);
 RB_EXPORT void *__tsan_get_current_fiber(void)
@@ -267,7 +267,7 @@ RB_EXPORT void __tsan_set_fiber_name(void *fiber, const char *name)
     rb_leave(me);
 }
 
-// ---- what others ask of a detector ---------------------------------------------------------------------
+// ---- queries of programs that support several detectors ------------------------------------------------
 
 RB_EXPORT int RunningOnValgrind(void);
 RB_EXPORT int RunningOnValgrind(void)

@@ -1,16 +1,16 @@
-// The hooks that our compiler plugin calls (src/plugin): the same as __tsan_*, and every register but r10 and r11 is as it
-// was afterwards, of vector registers the lower half. So code around a call keeps its values where they are.
+// The hooks that our compiler plugin calls (src/plugin). They do the same as __tsan_*, and preserve every register
+// but r10 and r11; of vector registers, the lower half. So code around a call keeps its values in registers.
 //
-// What is passed over is done here in three instructions; the rest goes through rb_preserving, which keeps the registers
-// on the stack and calls a function in C with what the hook announces and the address it returns to. rb_preserving has a frame like any
-// other, so stacks are walked through it.
+// The fast path is here, in three instructions. All else goes through rb_preserving. It saves the registers on the
+// stack and calls a function in C with the hook's arguments and return address. rb_preserving has a frame like any
+// other function, so stacks are walked through it.
 #include "run/core/access_kind.h"
 #include "run/access/address_filter.h"
 
 	.text
 	.type	rb_preserving, @function
-// r11: the function; r10: the second argument. The first is the hook's first, the third is the address that the hook returns to. What
-// it answers is in the carry flag, for those who ask.
+// r11: the function. r10: the second argument. The first argument is the hook's first, the third is the hook's return
+// address. The result is returned in the carry flag, for hooks that use it.
 rb_preserving:
 	.cfi_startproc
 	pushq	%rbp
@@ -34,7 +34,7 @@ rb_preserving:
 	movq	8(%rbp), %rdx
 	cld
 	call	*%r11
-	negl	%eax // carry if it was not 0; nothing below changes flags
+	negl	%eax // carry if the result was not 0; nothing below changes flags
 	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 	movaps	16*\n(%rsp), %xmm\n
 	.endr
@@ -65,7 +65,7 @@ __railbird_\name:
 	.size	__railbird_\name, . - __railbird_\name
 	.endm
 
-// Returns if the access is passed over.
+// Returns if the access is skipped.
 	.macro	pass
 	movq	rb_skip@gottpoff(%rip), %r11
 	subq	$1, %fs:(%r11)
@@ -74,7 +74,7 @@ __railbird_\name:
 1:
 	.endm
 
-// Returns, carry clear, if the site waits to be put to sleep by somebody who is at it: rb_is_drowsy() of run/sites/sites.h.
+// Returns, carry clear, if the site is queued for patching by another thread: rb_is_drowsy() of run/sites/sites.h.
 	.macro	doze
 	movq	rb_drowsy@gottpoff(%rip), %r11
 	addq	%fs:0, %r11
@@ -91,7 +91,7 @@ __railbird_\name:
 3:
 	.endm
 
-// Returns if accesses are thinned and this one is not among those that are looked at: rb_thin_passes() of run/access/address_filter.h.
+// Returns if accesses are thinned out and this one is not taken: rb_thin_passes() of run/access/address_filter.h.
 	.macro	thin
 	movq	rb_thin(%rip), %r10
 	testq	%r10, %r10
@@ -120,7 +120,7 @@ __railbird_\name:
 	jmp	rb_preserving
 	.endm
 
-// The size and what is done with it are one argument: run/core/access_kind.h.
+// The size and the kind of access are one argument: run/core/access_kind.h.
 	.macro	access name, size, how
 	begin	\name
 	pass
@@ -131,7 +131,7 @@ __railbird_\name:
 	end	\name
 	.endm
 
-// Carry: go to the body with hooks. Asleep the call is `test`, which clears it.
+// Carry: go to the instrumented copy. Patched out, the call is `test`, which clears carry.
 	.section rb_hooks, "ax", @progbits
 	begin	probe
 	doze
@@ -154,7 +154,7 @@ __railbird_\name:
 	range	read_range, rb_hooked_read_range
 	range	write_range, rb_hooked_write_range
 
-// The pointer that is there already is written anew all the time, which is no access worth a race.
+// The pointer that is there already is often written again, which is not checked.
 	begin	vptr_update
 	cmpq	%rsi, (%rdi)
 	je	2f
@@ -172,7 +172,7 @@ __railbird_\name:
 	leave_to rb_hooked_exit
 	end	func_exit
 
-// No site: it is not the call that sleeps, but the gate that is closed.
+// No site: the call is not patched; the gate is closed.
 	.text
 	begin	gate
 	cmpb	$0, rb_gates_on(%rip)

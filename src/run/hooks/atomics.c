@@ -1,22 +1,23 @@
 // __tsan_atomic*: C11 atomics of 1 to 16 bytes. The hook performs the operation itself.
 //
-// What an atomic orders (docs/trace-format.md, section 6): a release store replaces what the object held, a
-// read-modify-write joins, an acquire learns what is there, relaxed makes no edge (and a relaxed
-// read-modify-write leaves what is there: the release sequence goes on).
+// The order of an atomic (docs/trace-format.md, section 6): a release store replaces the clock of the
+// object, a read-modify-write joins it, an acquire learns it. A relaxed operation makes no edge. A relaxed
+// read-modify-write keeps the object's clock: the release sequence goes on.
 //
-// The value and the clock change together, under the object's lock: else an acquire could read one thread's
-// value and learn another's clock, and an edge would be missing. So operations that release or acquire take
-// the lock around the operation. An acquire load that finds no object loads, looks again, and if there is one
-// by then loads once more under its lock.
+// The value and the clock change together, under the object's lock. Else an acquire could read one thread's
+// value and learn another's clock, and an edge would be missing. So operations that release or acquire hold
+// the lock around the operation. An acquire load without an object loads and looks up the object again. If
+// there is one by then, it loads once more under the object's lock.
 //
 // The access itself is checked after the acquire, which orders it, and before the release, which publishes
 // it.
 //
-// Fences: an acquire fence makes the thread learn what its earlier relaxed loads saw; a release fence lets
-// its later relaxed stores publish what it had done by then. Both go through a second clock of the thread,
-// its `shadow`, which collects at relaxed loads and hands out at relaxed stores. As relaxed operations cost
-// nothing without it, this is on from the first fence the program makes (what was recorded before is
-// forgotten then, as for a lost edge), or from the start where every access is taken.
+// Fences: after an acquire fence the thread knows the clocks that its earlier relaxed loads saw. After a
+// release fence its later relaxed stores publish the thread's clock at the fence. Both use a second clock
+// of the thread, its `shadow`, which collects at relaxed loads and hands out at relaxed stores. Without it
+// relaxed operations cost nothing. So it is used only from the program's first fence on, or from the start
+// where every access is taken. At the first fence everything recorded before is forgotten, as for a lost
+// edge.
 #include "run/access/access.h"
 #include "run/core/fences.h"
 #include "run/record/record.h"
@@ -50,13 +51,13 @@ static inline bool is_release(int order)
     return order == __ATOMIC_RELEASE || order >= __ATOMIC_ACQ_REL;
 }
 
-// Will the next access be passed over?
+// Returns true if the next access will be skipped.
 static inline bool is_passed(void)
 {
     return rb_odd_skip > 0 || rb_skip > 0;
 }
 
-// Compilers may hand over orders with hint bits above (x86 lock elision).
+// Compilers may pass orders with hint bits above (x86 lock elision).
 static inline int plain_order(int order)
 {
     return order & 0x7fff;
@@ -93,7 +94,7 @@ void rb_fences_free(struct rb_self *me, struct rb_self *t)
     rb_arena_free(&rb_process.arena, f, sizeof(*f));
 }
 
-// A relaxed load of an object others release to. The object's lock is held.
+// Collects at a relaxed load of an object that others release to. The object's lock is held.
 static void collect_clock(struct rb_self *me, struct rb_object *o)
 {
     struct rb_fences *f = fences_of(me);
@@ -106,7 +107,7 @@ static void collect_clock(struct rb_self *me, struct rb_object *o)
     f->has_collected = true;
 }
 
-// A relaxed store or read-modify-write after a release fence. The object's lock is held.
+// Hands out at a relaxed store or read-modify-write after a release fence. The object's lock is held.
 static void hand_out_clock(struct rb_self *me, struct rb_object *o)
 {
     struct rb_fences *f = me->fences;
@@ -122,7 +123,7 @@ static inline bool fence_to_hand_out(const struct rb_self *me)
     return RB_UNLIKELY(rb_fences_on) && me->fences && me->fences->has_released;
 }
 
-// Has its last release fence said all that it knows? (As rb_known_covered.)
+// Returns true if the thread's last release fence has released its present clock (as rb_known_covered).
 static bool is_released(const struct rb_self *me, const struct rb_fences *f)
 {
     return rb_process.quick && f->has_released && f->clock == me->hb.version && f->epoch == me->hb.epoch &&
@@ -187,13 +188,13 @@ static inline a128 raw_cas128(volatile a128 *a, a128 expected, a128 value)
 
 // ---- a step on an object -------------------------------------------------------------------------------
 
-// What a hook does between taking the object's lock and letting it go. `rb_step_begin` gives NULL when there
-// is nothing to keep (runtime off, memory out): the caller then just performs the operation.
+// The state of a hook between taking the object's lock and releasing it. Without a state to keep (runtime
+// off, memory out) `me` is NULL, and the hook only performs the operation.
 struct step {
     struct rb_self *me;
     struct rb_object *object;
-    bool passed_over; // between windows (sampling_rpt.c), or because all rests
-    bool acquired;    // already
+    bool passed_over; // between windows (sampling_rpt.c), or tracking is paused
+    bool acquired;    // it has acquired already
     bool heard;       // nothing to acquire
     bool covered;     // nothing to release
 };
@@ -226,15 +227,15 @@ static RB_NOINLINE void step_end(struct step s)
 }
 
 // ---- without the lock ----------------------------------------------------------------------------------
-// An operation that has nothing to hear and nothing to say takes no lock (sync_cache.h). Threads that wait for an
-// atomic to change load it again and again; one that held the object's lock for half of that time would
-// mostly be in it when it loses its core.
+// An operation with nothing to acquire and nothing to release takes no lock (sync_cache.h). Threads that
+// wait for an atomic to change load it again and again. If such a load held the object's lock for half of
+// its time, a preempted thread would mostly hold the lock.
 //
-// What makes it sound: an operation that releases something new makes the version another one before it
-// changes the value. So a load that finds the same version before and after has read no value that brings
-// anything new. A release that is covered needs nothing of the object but that it keeps what it holds: an
-// object has `joins` set from the first release on that was covered, and then nothing is taken away from it
-// within its life. The access must not be one that is sampled: that would have to be published.
+// Why this is sound: an operation that releases something new changes the version before it changes the
+// value. So a load that finds the same version before and after has read no value that brings a new clock.
+// A release that is covered only needs the object to keep its clock. An object has `joins` set from the
+// first covered release on, and then its clock never shrinks within its life. The access must not be a
+// sampled one, which would have to be published.
 
 RB_INLINE struct rb_known *quick_begin(const volatile void *a, bool gets, bool gives)
 {
@@ -244,7 +245,7 @@ RB_INLINE struct rb_known *quick_begin(const volatile void *a, bool gets, bool g
                     (gives && rb_fences_on)))
         return NULL;
     struct rb_known *k = rb_known_of(me, (uintptr_t)a);
-    me->busy = 1; // a handler between here and the end might have something to say
+    me->busy = 1; // a handler between here and the end might release
     __asm__ volatile("" ::: "memory");
     if (RB_LIKELY(k->address == (uintptr_t)a && (!gets || rb_object_version(k->object) == k->version) &&
                   (!gives || (is_passed() && k->object->joins && rb_known_covered(me, k)))))
@@ -253,7 +254,8 @@ RB_INLINE struct rb_known *quick_begin(const volatile void *a, bool gets, bool g
     return NULL;
 }
 
-// After the operation: did it still hear nothing new? Else what there was to hear is there now.
+// Ends the operation. Returns true if there is still nothing new to acquire; else the caller acquires it
+// now.
 RB_INLINE bool quick_end(const struct rb_known *k, const volatile void *a, bool gets, bool gives)
 {
     struct rb_self *me = rb_self_tls;
@@ -268,8 +270,9 @@ RB_INLINE bool quick_end(const struct rb_known *k, const volatile void *a, bool 
     return still;
 }
 
-// For a relaxed load: what the thread's shadow has heard of the object, if that is all there is. It is asked
-// again after the load. No guard: a handler in between can only make it hear more.
+// For a relaxed load: returns the thread's cache entry if its shadow has acquired all of the object's
+// clock, else NULL. Asked again after the load. No guard: a handler in between can only make it acquire
+// more.
 RB_INLINE const struct rb_known *collected(const volatile void *a)
 {
     const struct rb_self *me = rb_self_tls;
@@ -281,8 +284,8 @@ RB_INLINE const struct rb_known *collected(const volatile void *a)
     return rb_known_heard(k, (uintptr_t)a) ? k : NULL;
 }
 
-// After a load: nobody had released to it, so there was nothing to hear, at once or by a fence. Whoever
-// releases makes the object before it changes the value.
+// After a load: returns true if no thread had released to the object, so that there is nothing to acquire,
+// at once or by a fence. A release makes the object before it changes the value.
 static RB_NOINLINE bool has_no_release(const volatile void *a)
 {
     struct rb_self *me = rb_process.quick && rb_object_absent((uintptr_t)a) ? rb_enter() : NULL;
@@ -309,8 +312,8 @@ static RB_NOINLINE void hear_object(const volatile void *a)
     rb_leave(me);
 }
 
-// A read-modify-write that was passed over may have read what somebody released after that had ended, or what
-// a fence of this thread will want to know, if the first fence of all was made meanwhile.
+// Loses an edge after a skipped read-modify-write. It may have read a value released after the pause had
+// ended. Or a fence of this thread may need its clock, if the program's first fence was made meanwhile.
 static RB_NOINLINE void lose_edge(int order)
 {
     struct rb_self *me = order != __ATOMIC_RELAXED || rb_fences_on ? rb_enter() : NULL;
@@ -323,8 +326,8 @@ static RB_NOINLINE void lose_edge(int order)
 
 // ---- inside a step -------------------------------------------------------------------------------------
 
-// Does the object hold all that the thread could say? Then it must go on to: the next time that is not asked
-// with its lock held.
+// Returns true if the object holds the thread's whole clock. It must keep that: the next time this is
+// checked without its lock.
 static bool is_covered(struct step *s, const struct rb_known *k, const volatile void *a)
 {
     const bool covered = rb_process.quick && !rb_process.take_all && k->address == (uintptr_t)a &&
@@ -334,8 +337,8 @@ static bool is_covered(struct step *s, const struct rb_known *k, const volatile 
     return covered;
 }
 
-// Before a read-modify-write: learns, if that is sure to be right, and makes the version another one unless
-// there is nothing to release. `fails`: it may do less than its order says.
+// Prepares a read-modify-write: acquires if that is certain to be right, and changes the version unless
+// there is nothing to release. `fails`: a failure may acquire less than the order says.
 static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int order, bool fails)
 {
     if (!s->object)
@@ -353,7 +356,7 @@ static RB_NOINLINE void step_prepare(struct step *s, const volatile void *a, int
         rb_object_changes(s->object);
 }
 
-// Its cost is told apart.
+// The cost of the access is accounted apart.
 static void step_access(struct rb_self *me, const volatile void *a, size_t size, unsigned how, uintptr_t pc)
 {
     rb_sync_end(me);
@@ -361,7 +364,7 @@ static void step_access(struct rb_self *me, const volatile void *a, size_t size,
     rb_sync_begin(me);
 }
 
-// Acquire, the access, release, as the order says.
+// Performs the acquire, the access and the release of the order.
 static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t size, bool wrote, int order,
                                    uintptr_t pc)
 {
@@ -369,7 +372,7 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
 
     if (!s.me)
         return;
-    // The operation may have read what somebody released in a window that began after we had looked.
+    // The operation may have read a value released in a window that began after the check.
     if (RB_UNLIKELY(s.passed_over) && (gets || rb_fences_on) &&
         (rb_process.windows ? !rb_sampling_quiet() : !rb_resting()))
         rb_lost_edge(s.me);
@@ -381,7 +384,7 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
         return;
     if (gives && !s.covered) {
         rb_sync_release_join(s.me, &s.object->main);
-        s.object->owner = RB_NO_SLOT; // several may have released: nobody's own
+        s.object->owner = RB_NO_SLOT; // several may have released: it has no owner
     } else if (wrote && fence_to_hand_out(s.me)) {
         hand_out_clock(s.me, s.object);
     }
@@ -393,8 +396,8 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
         rb_record_sync(s.me, gets && gives ? RB_RMW : gives ? RB_RMW_REL : RB_LOAD, (uintptr_t)a);
 }
 
-// A store replaces what is there. If the thread knows all of that, nothing is lost; else it begins another
-// life, or joins where others rely on what is there.
+// A store replaces the object's clock. If the thread knows all of that clock, nothing is lost. Else the
+// object begins another life, or the store joins if other threads rely on the clock.
 static void release_store(struct step s)
 {
     struct rb_object *o = s.object;
@@ -425,12 +428,12 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
         const bool heard = k->object == s.object && rb_known_heard(k, (uintptr_t)a);
         is_covered(&s, k, a);
         release_store(s);
-        // if it had heard everything, it still has: its own
+        // if it had acquired everything, it still has: the new clock is its own
         rb_known_write(s.me, k, (uintptr_t)a, s.object, heard, true);
         rb_record_sync(s.me, RB_STORE, (uintptr_t)a);
         return;
     }
-    // Another thread's relaxed store ends a release sequence; in C11 one's own continues it.
+    // Another thread's relaxed store ends a release sequence; in C11 the owner's continues it.
     rb_object_changes(s.object);
     if (s.object->owner != s.me->hb.slot && s.object->owner != RB_NO_SLOT && !s.object->joins) {
         rb_object_loses(s.object);
@@ -441,7 +444,7 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
         hand_out_clock(s.me, s.object);
 }
 
-// Whether a relaxed operation has to be a step all the same.
+// Returns true if relaxed operations have to be steps too.
 static inline bool has_fences(void)
 {
     return RB_UNLIKELY(rb_load_relaxed(&rb_fences_on));
@@ -455,7 +458,8 @@ static inline bool orders_nothing(int order)
 
 // ---- the operations ------------------------------------------------------------------------------------
 
-// Apart, as for locks (intercept.c): while all rests no register is saved for what is not done.
+// Functions apart, as for locks (intercept.c): while tracking is paused no register is saved for work that
+// is not done.
 #define RB_LOAD_OF(bits, RAW_LOAD)                                                                     \
     static RB_NOINLINE a##bits followed_load##bits(const volatile a##bits *a, int order, uintptr_t pc) \
     {                                                                                                  \
@@ -573,8 +577,8 @@ static inline bool orders_nothing(int order)
         return old;                                                                                 \
     }
 
-// The three shapes of compare-exchange share one body. A failed one only reads, under its own order: it is a
-// load, and no more if a look finds that it fails. Whoever waits for a lock makes many of them.
+// The three shapes of compare-exchange share one body. A failed one only reads, under its own order. So it
+// is a load, and only a load if a look shows that it fails. Threads that wait for a lock make many of them.
 #define RB_CAS_OF(bits, RAW_LOAD, RAW_CAS)                                                                 \
     static RB_NOINLINE bool followed_cas##bits(volatile a##bits *a, a##bits *expected, a##bits value,      \
                                                int order, int failed, uintptr_t pc)                        \

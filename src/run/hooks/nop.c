@@ -1,5 +1,5 @@
-// The honest baseline of every measurement: all that compilers call under -fsanitize=thread, doing nothing
-// beyond what the program asked for (atomics perform their operation). What a run costs above this is the
+// The baseline of every measurement: all functions that compilers call under -fsanitize=thread, without any
+// work beyond the program's (atomics perform their operation). The cost of a run above this is the
 // detector's.
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
-// The rest of what programs expect of TSan's runtime: functions of its tests, external objects, unaligned
-// accesses, older annotations, settings. Reports and memory are in tsan_report.c, the heap in tsan_heap.c,
-// Java in tsan_java.c, system calls in tsan_syscalls.c.
+// The remaining functions of TSan's runtime: functions of its tests, external objects, unaligned accesses,
+// older annotations, settings. Reports and memory are in tsan_report.c, the heap in tsan_heap.c, Java in
+// tsan_java.c, system calls in tsan_syscalls.c.
 //
-// Hooks of coverage do nothing (coverage.c); left out, because they belong to other tools:
-// __sanitizer_weak_hook_* and the like.
+// Hooks of coverage do nothing (coverage.c). Functions of other tools are left out: __sanitizer_weak_hook_*
+// and the like.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,7 +18,8 @@
 // ---- functions of TSan's tests -------------------------------------------------------------------------
 
 // A barrier that no detector sees. All its state is one word of 32 bits, as tests have no more room for it:
-// how many it is for, how many have arrived in this round, and the rounds that are over.
+// the number of parties, the number that have arrived in this round, and the number of rounds that are
+// over.
 #define PARTY_BITS 10u
 #define ONE_MORE   (1u << PARTY_BITS)
 #define ONE_ROUND  (1u << 2 * PARTY_BITS)
@@ -66,7 +67,8 @@ RB_EXPORT uintptr_t __tsan_testonly_shadow_stack_current_size(void)
 
 // ---- objects of libraries that are not instrumented ----------------------------------------------------
 
-// A library says itself when one of its objects is read or changed. What it calls the objects is kept to be told apart, and does not show in reports.
+// A library announces reads and changes of its objects. The names of objects are kept to tell them apart,
+// and do not show in reports.
 
 #define TAGS 128u
 static uint32_t tags = 1;
@@ -149,8 +151,8 @@ RB_ORDERS(AnnotateCondVarWait, (PLACE, uintptr_t c, uintptr_t lock), ((void)lock
 RB_ORDERS(AnnotatePCQPut, (PLACE, uintptr_t queue), rb_on_release, queue)
 RB_ORDERS(AnnotatePCQGet, (PLACE, uintptr_t queue), rb_on_acquire, queue)
 
-// These say nothing about order, or ask for what a detector of another kind does: TSan takes them and does
-// nothing, and so do we. Further arguments are the caller's affair.
+// These say nothing about order, or configure detectors of another kind. TSan accepts and ignores them, and
+// so do we. Further arguments are the caller's affair.
 #define RB_TAKEN(name)          \
     RB_EXPORT void name(PLACE); \
     RB_EXPORT void name(PLACE)  \
@@ -185,22 +187,22 @@ RB_EXPORT const char *ThreadSanitizerQuery(const char *query)
 RB_EXPORT double ValgrindSlowdown(void);
 RB_EXPORT double ValgrindSlowdown(void)
 {
-    return 1; // what programs multiply their time limits by
+    return 1; // the factor for the time limits of programs
 }
 
-// Which mutexes a thread holds is not kept: only races are reported.
+// The mutexes that a thread holds are not kept: only races are reported.
 RB_EXPORT void __tsan_check_no_mutexes_held(void);
 RB_EXPORT void __tsan_check_no_mutexes_held(void)
 {
 }
 
-// There is no memory to give back that a thread could only free itself.
+// There is no memory that only the thread itself could free.
 RB_EXPORT void __tsan_on_thread_idle(void);
 RB_EXPORT void __tsan_on_thread_idle(void)
 {
 }
 
-// ---- the program's part in start and end ---------------------------------------------------------------
+// ---- functions of the program at start and end ---------------------------------------------------------
 
 extern void __tsan_on_initialize(void) __attribute__((weak));
 
@@ -218,7 +220,8 @@ RB_WEAK void __sanitizer_set_death_callback(void (*callback)(void))
     rb_death_callback = callback;
 }
 
-// For programs that have a crash reporter of their own: who may report, of all that crash at once.
+// For programs with a crash reporter of their own: returns true to the first of all threads that crash at
+// once.
 RB_WEAK int __sanitizer_acquire_crash_state(void);
 RB_WEAK int __sanitizer_acquire_crash_state(void)
 {
@@ -227,7 +230,7 @@ RB_WEAK int __sanitizer_acquire_crash_state(void)
     return !rb_exchange_relaxed(&taken, true);
 }
 
-// The program says that it is about to confine itself.
+// The program announces that it is about to confine itself.
 RB_WEAK void __sanitizer_sandbox_on_notify(void *arguments);
 RB_WEAK void __sanitizer_sandbox_on_notify(void *arguments)
 {

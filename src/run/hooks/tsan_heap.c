@@ -1,11 +1,11 @@
-// What a program can ask about its heap, and be told of it, by the names the sanitizers have for it. The heap
-// is the program's own allocator; of its blocks we know those that the table of heap.c still has, so sums are
+// A program's queries about its heap, and its callbacks, by the sanitizers' names. The heap is the
+// program's own allocator. Of its blocks those are known that the table of heap.c still holds, so sums are
 // of these.
 #include <malloc.h>
 
 #include "run/intercept/heap.h"
 
-// ---- asking --------------------------------------------------------------------------------------------
+// ---- queries -------------------------------------------------------------------------------------------
 
 static bool block_at(const volatile void *address, struct rb_block *b)
 {
@@ -83,7 +83,7 @@ RB_WEAK size_t __sanitizer_get_free_bytes(void)
 RB_WEAK size_t __sanitizer_get_unmapped_bytes(void);
 RB_WEAK size_t __sanitizer_get_unmapped_bytes(void)
 {
-    return 0; // what was given back to the system is not counted
+    return 0; // memory given back to the system is not counted
 }
 
 RB_WEAK void __sanitizer_purge_allocator(void);
@@ -92,12 +92,12 @@ RB_WEAK void __sanitizer_purge_allocator(void)
     malloc_trim(0);
 }
 
-// ---- being told: the program's functions by their names, and those it installs -------------------------
+// ---- callbacks: functions of the program by their names, and installed ones ----------------------------
 
 extern void __sanitizer_malloc_hook(const volatile void *block, size_t size) __attribute__((weak));
 extern void __sanitizer_free_hook(const volatile void *block) __attribute__((weak));
 
-#define HOOKS 5u // as many as the sanitizers take
+#define HOOKS 5u // the same number as in the sanitizers
 static void (*on_new[HOOKS])(const volatile void *block, size_t size);
 static void (*on_gone[HOOKS])(const volatile void *block);
 static uint32_t hooks;

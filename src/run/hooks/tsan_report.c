@@ -1,5 +1,5 @@
-// What a program can ask about a report and about memory, by the names TSan has for it. All of it is looked
-// up when it is asked for.
+// A program's queries about a report and about memory, by TSan's names. The answers are looked up when they
+// are asked for.
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -19,7 +19,7 @@
 
 static RB_TLS const struct rb_report_view *current;
 
-// The program's, if it has one.
+// The program's own, if it has one.
 extern void __tsan_on_report(void *report) __attribute__((weak));
 
 bool rb_report_hook_is_set(void)
@@ -55,7 +55,7 @@ static unsigned copy_stack(rb_stack stack, void **trace, unsigned long room)
 // ---- where an address belongs --------------------------------------------------------------------------
 
 struct place {
-    const char *kind; // as TSan calls it
+    const char *kind; // TSan's name of it
     uintptr_t start;
     size_t size;
     uint32_t thread;
@@ -77,7 +77,7 @@ static void find_place(uintptr_t address, struct place *p)
         p->kind = tls ? "tls" : "stack";
 }
 
-// A file as it is on disk, for its table of symbols.
+// A file as it is on disk, for its symbol table.
 struct file {
     const unsigned char *bytes;
     size_t size;
@@ -103,8 +103,8 @@ static bool is_inside_file(const struct file *f, uint64_t at, uint64_t bytes)
     return at <= f->size && bytes <= f->size - at;
 }
 
-// The variable (STT_OBJECT) or function (STT_FUNC) at `address`, which is the file's own, in one table of
-// symbols.
+// Finds the variable (STT_OBJECT) or function (STT_FUNC) at `address` in one symbol table. The address is
+// relative to the file.
 static bool search_table(const struct file *f, const ElfW(Shdr) * table, const ElfW(Shdr) * names, int type,
                          uintptr_t address, struct place *p, char *name, size_t room)
 {
@@ -222,7 +222,7 @@ RB_WEAK int __sanitizer_get_module_and_offset_for_pc(void *pc, char *path, size_
 }
 
 // ---- the report ----------------------------------------------------------------------------------------
-// Each answers 1, or 0 if there is no such thing.
+// Each returns 1, or 0 if there is nothing of the kind.
 
 RB_EXPORT void *__tsan_get_current_report(void);
 RB_EXPORT void *__tsan_get_current_report(void)
@@ -262,7 +262,8 @@ RB_EXPORT int __tsan_get_report_data(void *report, const char **description, int
     return 1;
 }
 
-// Stacks beside those of accesses, places and threads, locks held, tags of external objects: there are none.
+// Stacks beside those of accesses, places and threads, locks held, tags of external objects: there are
+// none.
 RB_EXPORT int __tsan_get_report_stack(void *report, unsigned long i, void **trace, unsigned long room);
 RB_EXPORT int __tsan_get_report_stack(void *report, unsigned long i, void **trace, unsigned long room)
 {
@@ -357,7 +358,7 @@ RB_EXPORT int __tsan_get_report_thread(void *report, unsigned long i, int *threa
                                        unsigned long room)
 {
     const struct rb_report_view *view = report;
-    static RB_TLS struct rb_thread_note note; // where the name stays
+    static RB_TLS struct rb_thread_note note; // the memory of the name
 
     if (i >= threads_of(view) || !rb_thread_note(view->access[i].thread, &note))
         return 0;
@@ -405,7 +406,7 @@ RB_WEAK void __sanitizer_print_stack_trace(void)
 
 // ---- names on request ----------------------------------------------------------------------------------
 
-// By the tables of symbols in the files; lines are known to the tool alone, so there are none.
+// From the symbol tables of the files. Lines are known to the tool alone, so there are none.
 
 static void put_described(struct rb_text *t, const char *format, uintptr_t address, const struct place *p,
                           const char *name)

@@ -1,6 +1,6 @@
-// libgomp's entry points, but tasks (gomp_tasks.c): gcc calls them for every construct. Regions go through a
-// function of ours that begins and ends the implicit task on each thread of the team; its argument lives on
-// the stack of whoever starts the region, who waits for its end.
+// libgomp's entry points except tasks (gomp_tasks.c): gcc calls them for every construct. A region runs a
+// function of ours, which begins and ends the implicit task on each thread of the team. Its argument lives
+// on the stack of the thread that starts the region and waits for its end.
 #include "run/openmp/gomp.h"
 
 #include <stdarg.h>
@@ -13,12 +13,12 @@ RB_TLS int rb_gomp_inside;
 // ---- regions -------------------------------------------------------------------------------------------
 
 struct region {
-    void *first; // libgomp reads the reductions' description at the start of what GOMP_parallel_reductions is
-                 // given
+    // The reductions of GOMP_parallel_reductions: libgomp reads their description at the start of the data.
+    void *first;
     struct rb_omp_team team;
     rb_omp_fn fn;
     void *data;
-    struct rb_omp_task *outer; // what the starting thread was doing
+    struct rb_omp_task *outer; // the starting thread's task
     struct region *below;      // old regions: started around this one by the same thread
 };
 
@@ -36,7 +36,7 @@ static struct rb_omp_task *begin_implicit(struct rb_omp_team *team)
     return task;
 }
 
-// The thread goes on to the team's last barrier, where it may run tasks: under no task of its own then.
+// The thread goes on to the team's last barrier, where it may run tasks. It has no task of its own then.
 static void end_implicit(struct rb_omp_task *task)
 {
     const int saved = errno;
@@ -120,16 +120,16 @@ RB_INTERCEPT(unsigned, GOMP_parallel_reductions, (rb_omp_fn fn, void *data, unsi
     return threads;
 }
 
-// ---- regions as gcc before 4.9 starts and ends them: the starting thread calls its part itself ---------
+// ---- regions of gcc before 4.9: the starting thread calls its part itself ------------------------------
 
 static RB_TLS struct region *old_regions;
-static RB_TLS unsigned old_lost; // regions inside, of which we have no record
+static RB_TLS unsigned old_lost; // regions inside that have no record
 
 static struct region *begin_old(rb_omp_fn fn, void *data)
 {
     struct region *r = old_lost ? NULL : rb_omp_alloc(sizeof(*r));
 
-    if (!r) { // what the team does goes unseen from now on
+    if (!r) { // the team would go unseen from now on
         rb_process.on = false;
         old_lost++;
         return NULL;
@@ -229,7 +229,8 @@ static void depart_from_barrier(bool inside)
         RETURN_##ret;                           \
     }
 
-// One thread gets NULL and goes on to GOMP_single_copy_end; the others meet it there in a barrier.
+// Ends an arrival without a departure. One thread gets NULL and goes on to GOMP_single_copy_end, where the
+// others meet it in a barrier.
 static void undo_arrival(struct rb_self *me, struct rb_omp_task *task)
 {
     (void)me;
@@ -293,7 +294,7 @@ static bool begin_loop(const uintptr_t *reductions)
         RETURN_##ret;                               \
     }
 
-// The end of what RB_OMP_START began: the taskgroup's, then a barrier.
+// Ends the taskgroup that RB_OMP_START began, then a barrier.
 RB_INTERCEPT(void, GOMP_workshare_task_reduction_unregister, (bool cancelled))
 {
     if (!cancelled)
@@ -349,9 +350,9 @@ RB_INTERCEPT(bool, GOMP_loop_ull_doacross_start,
     return r;
 }
 
-// The iteration waited for is in the arguments, as many as the loop has dimensions. Who passes more than are
-// taken does no harm, so that many are always handed on; of the loop we did not see begin, all that there may
-// be are taken from the caller's frame.
+// The iteration to wait for is in the arguments, as many as the loop has dimensions. Additional arguments
+// do no harm, so many are always passed on. If the loop's beginning was not seen, the maximum is taken from
+// the caller's frame.
 #define DIMS    RB_OMP_DIMS
 #define LIST(a) a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15]
 

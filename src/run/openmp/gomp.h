@@ -1,13 +1,13 @@
-// How the runtime stands in front of an OpenMP library: the real functions, and the difference between the
-// library's code and the program's.
+// Interception of an OpenMP library: its real functions, and the difference between the library's code and
+// the program's.
 //
-// The library is loaded with the program, or by a plugin that nobody else can see into; so the real functions
-// are looked up at their first use, in the order of loading and then in the OpenMP libraries that are loaded
-// at all.
+// The library is loaded with the program, or by a plugin for itself alone. So the real functions are looked
+// up at their first use: in the order of loading, then in all loaded OpenMP libraries.
 //
 // Inside the library nothing is recorded: it calls memset, memcpy and free on memory that the program's
-// threads share, under locks we do not see. `inside` counts how often this thread has gone in; whenever the
-// library calls the program (regions, tasks, copy constructors), it is lifted for that time.
+// threads share, under locks that are not seen. `inside` counts the calls of the library on this thread's
+// stack. When the library calls the program (regions, tasks, copy constructors), recording is on for that
+// time.
 #ifndef RB_RUN_OPENMP_GOMP_H
 #define RB_RUN_OPENMP_GOMP_H
 
@@ -65,7 +65,7 @@ RB_INLINE void *rb_omp_real_get(void **slot, const char *name)
 
 extern RB_TLS RB_HIDDEN int rb_gomp_inside;
 
-// Into the library: false if nothing is being recorded anyway.
+// Enters the library. Returns false if nothing is being recorded anyway.
 RB_INLINE bool rb_gomp_enter(void)
 {
     struct rb_self *me = rb_self_get();
@@ -95,7 +95,7 @@ RB_INLINE void rb_gomp_leave(bool entered)
         rb_gomp_shift(-1);
 }
 
-// Back into the program for the time of a call; the result is to be given to rb_gomp_resume.
+// Returns to the program for the time of a call. The result is for rb_gomp_resume.
 RB_INLINE int rb_gomp_call(void)
 {
     const int depth = rb_gomp_inside;
@@ -111,17 +111,18 @@ RB_INLINE void rb_gomp_resume(int depth)
         rb_gomp_shift(depth);
 }
 
-// Is it libomp that stands behind libgomp's entry points? It has them all, and tells its tool of them.
+// Returns true if libgomp's entry points are libomp's, which has them all, and reports them to its tool.
 RB_HIDDEN bool rb_gomp_is_libomp(void);
 
-// Do these calls have to be told by us?
+// Returns true if these calls are followed here.
 RB_INLINE bool rb_gomp_tells(void)
 {
     return rb_process.on && !rb_gomp_is_libomp();
 }
 
-// Tasks (gomp_tasks.c), also those that GOMP_task does not make. A record is NULL if nothing is to be told;
-// it is launched when what the task is given is complete, and ended by a thread that goes back to `under`.
+// Tasks (gomp_tasks.c), also those that GOMP_task does not make. A record is NULL if the task is not
+// followed. It is launched when the task's data are complete, and ended by a thread that goes back to
+// `under`.
 RB_HIDDEN struct rb_omp_task *rb_gomp_task_new(void **depend, bool detached);
 RB_HIDDEN void rb_gomp_task_launch(struct rb_omp_task *task);
 RB_HIDDEN void rb_gomp_task_end(struct rb_omp_task *task, const struct rb_omp_task *under);

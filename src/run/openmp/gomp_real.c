@@ -1,5 +1,5 @@
-// Where the functions of the OpenMP library are that gomp.def stands in front of: next in the order of
-// loading; or in a library that a plugin has brought along for itself; or in one that nobody has loaded.
+// The look-up of the real functions for gomp.def: next in the order of loading, or in a library that a
+// plugin has loaded for itself, or in one that is not loaded yet.
 #include "run/openmp/gomp.h"
 
 #include <link.h>
@@ -14,7 +14,7 @@ struct loaded {
     char path[LIBRARIES][512];
 };
 
-// The OpenMP libraries that are loaded, whoever brought them. They are opened after this: not under its lock.
+// Collects the OpenMP libraries that are loaded. They are opened afterwards, without the loader's lock.
 static int list_library(struct dl_phdr_info *info, size_t size, void *given)
 {
     static const char *const names[] = {"libgomp.so", "libomp.so", "libomp-", "libiomp5.so"};
@@ -42,8 +42,8 @@ static void *find_in_loaded(const char *name)
     return found;
 }
 
-// A linker that leaves out libraries nobody needs (--as-needed) counts our functions as the program's own,
-// and a program that uses no others then comes without its OpenMP library.
+// A linker that leaves out unneeded libraries (--as-needed) counts our functions as the program's own. A
+// program that uses no others then comes without its OpenMP library.
 static void *find_in_unneeded(const char *name)
 {
     static const char *const libraries[] = {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"};
@@ -62,7 +62,7 @@ void *rb_omp_real_find(void **slot, const char *name)
     const int saved = errno;
     void *found = NULL;
 
-    if (!strncmp(name, "omp_", 4)) // libgomp has older ones of other layouts
+    if (!strncmp(name, "omp_", 4)) // libgomp has older versions of other layouts
         found = dlvsym(RTLD_NEXT, name, "OMP_3.0");
     if (!found)
         found = dlsym(RTLD_NEXT, name);

@@ -1,17 +1,17 @@
-// Target constructs by gcc's calls. Where there is no device but this machine the program's function is run
-// here: at once, by the thread that meets the construct and outside any team; or, if it is `nowait`, as a
+// Target constructs of gcc. Without a device other than this machine the program's function runs here. It
+// runs at once, on the thread that meets the construct and outside any team; with `nowait` it runs as a
 // task.
 //
-// libgomp hands the function a copy of the list of addresses, and nothing else of ours: so the record of a
-// `nowait` task travels as one address more, in front of the others. Devices would take it for something to
-// be mapped, and know the program's functions by their addresses: where there are any, and for tasks that
-// only move data, what libgomp runs and when is not seen (rb_omp_unseen).
+// libgomp passes the function a copy of the list of addresses, and nothing else of ours. So the record of a
+// `nowait` task travels as an additional address in front of the others. Devices would map that address,
+// and they know the program's functions by address. Where there are devices, and for tasks that only move
+// data, the run is not seen (rb_omp_unseen).
 #include "run/openmp/gomp.h"
 #include "run/sync/sync.h"
 
-enum { NOWAIT = 1 << 0 };          // of the flags
-enum { KIND_NOT_COPIED = 0 };      // alloc: nothing is copied when the task is made
-enum { MOST_ADDRESSES = 1 << 12 }; // that are copied on the stack
+enum { NOWAIT = 1 << 0 };          // a bit of the flags
+enum { KIND_NOT_COPIED = 0 };      // alloc: not copied when the task is made
+enum { MOST_ADDRESSES = 1 << 12 }; // the most that are copied on the stack
 
 struct target {
     rb_omp_fn fn;
@@ -49,7 +49,7 @@ static bool has_devices(void)
     return RB_OMP_REAL(omp_get_num_devices)() != 0;
 }
 
-// NULL: the task will not be seen.
+// Returns NULL if the task will not be seen.
 static struct target *new_target(rb_omp_fn fn, size_t count, void **depend)
 {
     struct target *t = NULL;
@@ -80,7 +80,8 @@ static void begin_unseen(void)
     errno = saved;
 }
 
-// It waits for its dependences first: here already, so that what it runs comes after them.
+// The construct waits for its dependences first. They are acquired here already, so that the function comes
+// after them.
 static void run_in_thread(int device, rb_omp_fn fn, size_t count, void **addresses, size_t *sizes,
                           unsigned short *kinds, unsigned flags, void **depend, void **args)
 {
@@ -131,7 +132,7 @@ RB_INTERCEPT(void, GOMP_target_ext,
     }
 }
 
-// Without dependences, and without a device, nothing is done.
+// Without dependences, and without a device, there is nothing to follow.
 static void before_moving(unsigned flags, void **depend)
 {
     if (!rb_gomp_tells())

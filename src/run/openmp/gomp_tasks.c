@@ -1,11 +1,11 @@
-// libgomp's tasks. A task's function is called with a copy of its data, which libgomp makes when the task is
-// created: so what we have to know at its beginning travels in front of that data, in a header of ours.
+// libgomp's tasks. A task's function is called with a copy of its data, which libgomp makes when the task
+// is created. So our data for its beginning travel in front of the program's, in a header.
 //
-// libgomp itself uses the start of the data: it writes a detachable task's event there, the bounds of a
-// taskloop's task, and reads where a taskloop's reductions are. The header begins with these words; they are
-// handed on to the data behind it, where the program's function looks for them.
+// libgomp itself uses the start of the data. It writes a detachable task's event and the bounds of a
+// taskloop's task there, and reads the address of a taskloop's reductions. The header begins with these
+// words. They are copied to the data behind it, where the program's function reads them.
 //
-// A task that runs at once (if(0), final, too many tasks) is called with the very block it was created with.
+// A task that runs at once (if(0), final, too many tasks) gets the very block it was created with.
 #include "run/openmp/gomp.h"
 
 #include <string.h>
@@ -19,21 +19,21 @@ enum {
     TASK_DETACH = 1 << 13,
 };
 
-enum { DEPEND_IN = 1, DEPEND_INOUTSET = 5 }; // of omp_depend_t; others are like `out`
+enum { DEPEND_IN = 1, DEPEND_INOUTSET = 5 }; // kinds of omp_depend_t; all others are like `out`
 
 #define WORDS 3
 struct header {
     uintptr_t word[WORDS]; // libgomp's: see above
-    unsigned words;        // how many of them libgomp has written for the function
+    unsigned words;        // the number of them that libgomp has written for the function
     uint32_t offset;       // of the data behind the header
     rb_omp_fn fn;
     rb_omp_copy copy;         // the program's own, which C++ objects need
     void *data;               // its data while the task is being created
-    struct rb_omp_task *task; // of a taskloop: what all its tasks have in common
+    struct rb_omp_task *task; // of a taskloop: shared by all its tasks
     bool loop, detached;
 };
 
-// Not memcpy: that is an interceptor.
+// Copies bytes. memcpy is an interceptor, so it is not called.
 static void copy_bytes(void *to, const void *from, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -45,12 +45,12 @@ static struct rb_self *enter_to_tell(void)
     return rb_gomp_tells() ? rb_enter() : NULL;
 }
 
-// ---- detached tasks: complete when their event is fulfilled, by whatever thread ------------------------
+// ---- detached tasks: complete when any thread fulfils their event --------------------------------------
 
 static rb_spin events_lock;
 static struct rb_omp_task *events; // by `outer`
 
-// By the creator and by the task itself, whichever is first to know.
+// Called by the creator and by the task itself; the first call has an effect.
 static void know_event(struct rb_omp_task *task, uintptr_t event)
 {
     rb_spin_lock(&events_lock);
@@ -166,8 +166,8 @@ void rb_gomp_task_launch(struct rb_omp_task *task)
     }
 }
 
-// libgomp calls this for tasks whose data have copy constructors; the copies are made here, so the task comes
-// after.
+// libgomp calls this for tasks with copy constructors in their data. The copies are made here, so the task
+// comes after.
 static void copy_task(void *to, void *from)
 {
     const struct header *h = from;
@@ -188,7 +188,7 @@ static size_t larger_of(long a, size_t b)
     return a > 0 && (size_t)a > b ? (size_t)a : b;
 }
 
-// How far behind the header data of this alignment begin.
+// Returns the offset of data with this alignment behind the start of the header.
 static size_t offset_of(long align)
 {
     const size_t a = larger_of(align, 16);
@@ -203,7 +203,8 @@ static void fill_header(struct header *h, rb_omp_fn fn, void *data, rb_omp_copy 
         h->word[i] = ((const uintptr_t *)data)[i];
 }
 
-// Room for header and data, where data are copied as they are; with a copy constructor for the header alone.
+// Returns the room for header and data, where data are copied as they are; with a copy constructor, for the
+// header alone.
 static size_t block_bytes(rb_omp_copy copy, long size, long align)
 {
     return (copy ? sizeof(struct header) : offset_of(align) + (size_t)size) + larger_of(align, 64);
@@ -216,7 +217,7 @@ static struct header *block_in(void *room, long align)
     return (struct header *)(((uintptr_t)room + a - 1) & ~(a - 1));
 }
 
-// `depend` as gcc lays it out: all, out, addresses; or 0, all, out, mutexinoutset, in, addresses, depend
+// `depend` in gcc's layout: all, out, addresses; or 0, all, out, mutexinoutset, in, addresses, depend
 // objects.
 struct depends {
     void **address;
@@ -264,7 +265,7 @@ static void add_depends(struct rb_omp_task *task, void **depend)
     }
 }
 
-// After a wait for them.
+// Acquires the dependences, after a wait for them.
 static void learn_depends(void **depend)
 {
     const int saved = errno;
@@ -343,8 +344,8 @@ RB_INTERCEPT(void, GOMP_task,
 }
 
 // ---- taskloop ------------------------------------------------------------------------------------------
-// Its tasks share one record, from which each takes its own when it begins. With the taskgroup that is around
-// them unless nogroup is said, all are done at the end of the call; else the team keeps the record.
+// Its tasks share one record, from which each takes its own when it begins. A taskgroup is around them
+// unless nogroup is given. Then all are done at the end of the call; without it the team keeps the record.
 
 static struct rb_omp_task *begin_taskloop(bool group)
 {

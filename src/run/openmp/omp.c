@@ -17,8 +17,8 @@ bool rb_omp_unseen;
 
 static struct rb_arena records;
 
-// What the parent had stays mapped and in use by this stack; a lock held by a thread that is no more does
-// not.
+// Starts a new arena in the child. The parent's records stay mapped and in use by this stack. A lock of the
+// old arena may be held by a thread that does not exist here.
 static void after_fork(void)
 {
     rb_arena_init(&records, rb_options.memory / SHARE);
@@ -26,7 +26,7 @@ static void after_fork(void)
 
 static void set_up(void)
 {
-    static uint32_t state; // 1: somebody is at it, 2: done
+    static uint32_t state; // 1: a thread is initialising, 2: done
     uint32_t none = 0;
 
     if (RB_LIKELY(rb_load_acquire(&state) == 2))
@@ -64,7 +64,7 @@ void rb_omp_team_begin(struct rb_self *me, struct rb_omp_team *team)
 
 void rb_omp_team_end(struct rb_self *me, struct rb_omp_team *team)
 {
-    // libomp's workers say their last word when they arrive in the region's last barrier.
+    // libomp's workers release for the last time when they arrive in the region's last barrier.
     rb_on_acquire(me, rb_omp_key(&team->ended));
     rb_on_acquire(me, rb_omp_key(&team->barrier[0]));
     rb_on_acquire(me, rb_omp_key(&team->barrier[1]));
@@ -144,9 +144,10 @@ void rb_omp_depart(struct rb_self *me, struct rb_omp_task *task)
 }
 
 // ---- dependences ---------------------------------------------------------------------------------------
-// Only children of the same task are ordered by depend clauses. Every address named in one has an entry in
-// the parent, in a tree by its hash; the parent's thread alone looks there. `in` releases to readers, `out`
-// (inout, mutexinoutset) to writers, `inoutset` to setters; each acquires what it must come after.
+// Depend clauses order only children of the same task. Every address in a clause has an entry in the
+// parent, in a tree by its hash, which the parent's thread alone uses. `in` releases to readers, `out`
+// (inout, mutexinoutset) to writers, `inoutset` to setters. Each kind acquires the kinds that it must come
+// after.
 
 struct rb_omp_dependence {
     struct rb_omp_dependence *child[4];
@@ -357,14 +358,15 @@ void rb_omp_task_begin(struct rb_self *me, struct rb_omp_task *task)
     acquire_dependences(me, task);
 }
 
-// To everybody who may wait for the task, but barriers.
+// Releases to every thread that may wait for the task, except in barriers.
 static void release_task(struct rb_self *me, const struct rb_omp_task *task)
 {
     const struct rb_omp_task *parent = task->parent;
 
     if (rb_omp_unseen || task->lossy || task->group_lost)
         rb_lost_edge(me);
-    // Who has ended waits for no children, but they may be waited for by depend(inout: omp_all_memory).
+    // An ended parent does not wait for children, but a task with depend(inout: omp_all_memory) may wait
+    // for them.
     if (parent && !rb_omp_is_lost(parent) &&
         (!rb_load_acquire(&parent->ended) || rb_load_acquire(&parent->all_used)))
         rb_on_release(me, rb_omp_key(&parent->children));
@@ -412,7 +414,7 @@ void rb_omp_taskwait(struct rb_self *me, struct rb_omp_task *task)
         rb_on_acquire(me, rb_omp_key(&task->children));
 }
 
-// Once a group could not be had, those inside it are not tried: they end in the reverse order.
+// After a failed allocation of a group, groups inside it are not tried: they end in the reverse order.
 void rb_omp_group_begin(struct rb_omp_task *task)
 {
     struct rb_omp_group *g;

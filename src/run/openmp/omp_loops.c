@@ -1,9 +1,9 @@
-// What orders iterations of a loop, and threads that leave one: ordered, doacross, cancel.
+// The order of iterations of a loop (ordered, doacross), and of threads that leave one (cancel).
 #include "run/openmp/omp.h"
 
 #include "run/sync/sync.h"
 
-// Turns of all ordered loops of a team go through one object: loops may overlap (nowait), so it joins.
+// Turns of all ordered loops of a team use one object: loops may overlap (nowait), so releases to it join.
 void rb_omp_ordered_begin(struct rb_self *me, struct rb_omp_task *task)
 {
     const struct rb_omp_team *team = rb_omp_team_of(me, task);
@@ -20,9 +20,9 @@ void rb_omp_ordered_end(struct rb_self *me, struct rb_omp_task *task)
         rb_on_release(me, rb_omp_key(&team->ordered));
 }
 
-// An iteration posts to a slot by the hash of its vector, and to `posted`, which has them all. Who waits for
-// it takes the slot if the iteration was the last to post there, else `posted`. The stamp is written after
-// the slot's release and before the library's own post, so what a waiter finds is complete.
+// An iteration posts to a slot by the hash of its vector, and to `posted`, which holds all posts. A waiter
+// acquires the slot if the iteration was the last to post there, else `posted`. The stamp is written after
+// the slot's release and before the library's own post, so a waiter finds a complete slot.
 void rb_omp_doacross_begin(struct rb_self *me, struct rb_omp_task *task, uint32_t dims,
                            const int64_t (*ranges)[3])
 {
@@ -60,7 +60,7 @@ static uint64_t stamp_of(const struct rb_omp_task *task, const uint64_t *iterati
 
     for (uint32_t i = 0; i < task->dims; i++)
         h = rb_mix64(h ^ (iteration[i] + 0x9e3779b97f4a7c15u * (i + 1)));
-    return h | 1; // 0: nobody has posted
+    return h | 1; // 0: there was no post
 }
 
 static uint64_t *slot_of(struct rb_omp_posts *posts, uint64_t stamp)

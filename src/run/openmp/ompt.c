@@ -1,12 +1,13 @@
-// The tool that libomp asks for when it starts: it tells of regions, barriers and tasks as they happen, each
-// on the thread it happens to. Locks, critical and ordered it tells of too late for us; they are in gomp.def.
+// The tool that libomp asks for when it starts. libomp reports regions, barriers and tasks to it as they
+// happen, each on its own thread. Locks, critical and ordered are reported too late for us; they are in
+// gomp.def.
 //
-// libomp keeps a word for us in each region and task: a team, a task record. A worker hears of the end of its
-// last barrier and implicit task only when it is called up again, long after the region's end:
-// `parallel_data` is NULL then, and its team is not to be touched.
+// libomp keeps a word for the tool in each region and task: a team, a task record. A worker is told of the
+// end of its last barrier and implicit task only when it is used again, long after the region's end.
+// `parallel_data` is NULL then, and its team must not be touched.
 //
-// A task's block of data comes from lists of libomp's own and goes back there, from thread to thread: what
-// was recorded of it is forgotten when the task is complete.
+// A task's block of data comes from libomp's own lists and goes back there, from thread to thread. Its
+// history is forgotten when the task is complete.
 #include "run/openmp/ompt.h"
 
 #include <errno.h>
@@ -39,10 +40,10 @@ static void end_team(struct rb_self *me, struct rb_omp_team *team)
         rb_omp_free(team, sizeof(*team));
 }
 
-// A region ends on the thread it began on, the last first. By then libomp may have given the region's word to
-// another one, with another team in it.
+// A region ends on the thread it began on, the last first. By then libomp may have given the region's word
+// to another region, with another team in it.
 static RB_TLS struct rb_omp_team *begun_here;
-static RB_TLS uint64_t without; // a bit for each that is open, the last in bit 0: it has the spare team
+static RB_TLS uint64_t without; // a bit for each open region, the last in bit 0: it has the spare team
 
 static void on_parallel_begin(struct rb_self *me, ompt_data_t *region)
 {
@@ -130,7 +131,7 @@ static void on_sync_end(struct rb_self *me, int kind, bool region, struct rb_omp
     }
 }
 
-// The waiting is over, but the library has still to combine what tasks reduced.
+// The waiting is over, but the library has still to combine the values that tasks reduced.
 static void on_wait_end(struct rb_self *me, int kind, bool region, struct rb_omp_task *task)
 {
     if (kind == ompt_sync_region_taskgroup)
@@ -177,8 +178,8 @@ static void complete_task(struct rb_self *me, ompt_data_t *data, const struct rb
     rb_omp_put(me, task);
 }
 
-// A task that waits inside the library is left in the midst of a call (gomp.h). Tasks without a record take
-// over what they find; they end in the reverse order of their beginning, so it comes out even.
+// A task that waits inside the library is left in the midst of a call (gomp.h). Tasks without a record keep
+// the counts they find. They end in the reverse order of their beginning, so the counts match.
 static void change_sides(struct rb_omp_task *prior, const struct rb_omp_task *next)
 {
     if (!prior || !next || prior == &rb_omp_lost || next == &rb_omp_lost)
@@ -187,7 +188,7 @@ static void change_sides(struct rb_omp_task *prior, const struct rb_omp_task *ne
     rb_gomp_resume(next->inside);
 }
 
-// The task its thread leaves.
+// Follows the task that its thread leaves.
 static void on_prior(struct rb_self *me, ompt_data_t *data, int status, const struct rb_omp_task *next)
 {
     struct rb_omp_task *prior = task_of(data);
@@ -217,7 +218,7 @@ static void on_prior(struct rb_self *me, ompt_data_t *data, int status, const st
         data->ptr = NULL;
         rb_omp_put(me, prior);
         break;
-    default: // to go on later, if it is untied on another thread
+    default: // it goes on later, if untied on another thread
         rb_omp_task_launch(me, prior);
     }
 }
@@ -238,7 +239,7 @@ static void on_next(struct rb_self *me, struct rb_omp_task *next)
     }
 }
 
-// ---- what libomp calls ---------------------------------------------------------------------------------
+// ---- callbacks of libomp -------------------------------------------------------------------------------
 
 static void parallel_begin(ompt_data_t *task, const void *frame, ompt_data_t *region, unsigned threads,
                            int flags, const void *from)
@@ -314,8 +315,8 @@ static void sync_region_wait(int kind, int endpoint, ompt_data_t *region, ompt_d
     errno = saved;
 }
 
-// Between begin and end this thread combines what others have reduced, and nothing else: that the others are
-// done with it is known to libomp alone.
+// Between begin and end this thread combines the values that others have reduced, and does nothing else.
+// libomp alone knows that the others are done with them.
 static void combine_reduction(int kind, int endpoint, ompt_data_t *region, ompt_data_t *task,
                               const void *from)
 {
@@ -431,9 +432,9 @@ static void finalize_tool(ompt_data_t *tool)
     (void)tool;
 }
 
-// Asked by libomp when it starts, before it looks for tools elsewhere (OMP_TOOL_LIBRARIES, LLVM's Archer).
-// Also before the runtime is on: a library may have used OpenMP in its constructor; the callbacks pass
-// through then.
+// libomp calls this when it starts, before it looks for tools elsewhere (OMP_TOOL_LIBRARIES, LLVM's
+// Archer). The call may precede the start of the runtime, if a library used OpenMP in its constructor. The
+// callbacks do nothing until then.
 RB_WEAK ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime);
 RB_WEAK ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime)
 {

@@ -1,5 +1,5 @@
-// The part of OMPT we use: OpenMP 5.x, chapter "OMPT Interface". Names and numbers are the specification's;
-// declared here because not every machine that builds us has a library with the header.
+// The used part of OMPT: OpenMP 5.x, chapter "OMPT Interface". Names and numbers are the specification's.
+// They are declared here because not every build machine has a library with the header.
 #ifndef RB_RUN_OPENMP_OMPT_H
 #define RB_RUN_OPENMP_OMPT_H
 

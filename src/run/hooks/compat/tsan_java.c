@@ -1,8 +1,8 @@
-// Java by the names TSan has for it: a virtual machine tells of its heap, its moves, its locks. All but the
-// moves come from the thread they are about; moves come while all threads stand still.
+// Java by TSan's names: a virtual machine reports its heap, its moves, its locks. All calls but the moves
+// come from the thread they concern; moves come while all threads stand still.
 //
-// Where objects begin is kept in a table of one word for each 8 bytes of the heap, which is mapped without
-// being reserved: only what is used takes memory.
+// The starts of objects are kept in a table with one word for each 8 bytes of the heap. It is mapped
+// without being reserved: only used parts take memory.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,9 +15,9 @@
 #define UNIT 8u // everything in the heap is aligned to it
 
 static uintptr_t heap, heap_end;
-static uint32_t *sizes; // of the object that begins at a unit, in units; 0: none does
+static uint32_t *sizes; // size of the object that begins at a unit, in units; 0: none begins
 
-// One function a row: what it takes, what it does for the thread `me`.
+// One function a row: its parameters, its work for the thread `me`.
 #define RB_JAVA(name, params, does)           \
     RB_EXPORT void __tsan_java_##name params; \
     RB_EXPORT void __tsan_java_##name params  \
@@ -66,7 +66,8 @@ static void remove_objects(struct rb_self *me, uintptr_t from, size_t size)
         *size_at(at) = 0;
 }
 
-// Objects keep their history and their locks. The places may overlap: what moves up moves last things first.
+// Moves objects with their history and their locks. The places may overlap: a move upwards starts with the
+// last object.
 static void move_objects(struct rb_self *me, uintptr_t from, uintptr_t to, size_t size)
 {
     const bool up = to > from;
@@ -87,10 +88,10 @@ RB_JAVA(init, (uintptr_t from, size_t size), begin_heap(me, from, size))
 RB_JAVA(alloc, (uintptr_t object, size_t size), add_object(me, object, size))
 RB_JAVA(free, (uintptr_t from, size_t size), remove_objects(me, from, size))
 RB_JAVA(move, (uintptr_t from, uintptr_t to, size_t size), move_objects(me, from, to, size))
-// A finalizer comes after everything that was ever done to its object, by whatever thread.
+// A finalizer comes after all uses of its object, by any thread.
 RB_JAVA(finalize, (void), rb_lost_edge(me))
 
-// The first object in [*from, to): its size, and *from is where it begins. 0: there is none.
+// Finds the first object in [*from, to). Returns its size and sets *from to its start; 0: there is none.
 RB_EXPORT size_t __tsan_java_find(uintptr_t *from, uintptr_t to);
 RB_EXPORT size_t __tsan_java_find(uintptr_t *from, uintptr_t to)
 {
@@ -110,7 +111,7 @@ RB_EXPORT int __tsan_java_fini(void)
 
 // ---- locks ---------------------------------------------------------------------------------------------
 
-// They may be locked several times; how often is counted in the object.
+// They may be locked several times; the depth is counted in the object.
 
 static void lock_object(struct rb_self *me, uintptr_t mutex, int times)
 {
@@ -146,7 +147,7 @@ RB_JAVA(acquire, (uintptr_t object), rb_on_acquire(me, object))
 RB_JAVA(release, (uintptr_t object), rb_on_release(me, object))
 RB_JAVA(release_store, (uintptr_t object), rb_on_release_store(me, object))
 
-// Unlocks whatever the depth, which is the answer: to be given to mutex_lock_rec.
+// Unlocks completely. Returns the depth, for mutex_lock_rec.
 RB_EXPORT int __tsan_java_mutex_unlock_rec(uintptr_t mutex);
 RB_EXPORT int __tsan_java_mutex_unlock_rec(uintptr_t mutex)
 {

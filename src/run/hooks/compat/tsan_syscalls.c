@@ -1,9 +1,9 @@
-// System calls that do not come by a function of libc: those that a program tells of by the sanitizers'
-// hooks, and those that it makes by `syscall` (tsan_syscalls.def). Each is what its function of libc would
-// be: an order, a descriptor that comes or goes, memory that is read or written.
+// System calls that do not pass a function of libc: those that a program announces by the sanitizers'
+// hooks, and those that it makes by `syscall` (tsan_syscalls.def). Each is treated as its function of libc
+// is: an order, a descriptor that comes or goes, memory that is read or written.
 //
-// Arguments are words; what is behind them counts as read before the call, and as written after a call that
-// succeeded. A hook says by a negative result that the call failed, as the kernel or as libc does.
+// Arguments are words. The memory they point to counts as read before the call, and as written after a call
+// that succeeded. A hook announces a failed call by a negative result, as the kernel or as libc gives it.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +28,7 @@
 #include "run/intercept/signals/signals.h"
 #include "run/sync/sync.h"
 
-#define MOST_BYTES 0x7ffff000 // that the kernel moves at once
+#define MOST_BYTES 0x7ffff000 // the most that the kernel moves at once
 
 // ---- verbs of the rows ---------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ static bool is_copy(long what)
     return what == F_DUPFD || what == F_DUPFD_CLOEXEC;
 }
 
-// Locks, flags and room of a descriptor, as one: what one thread sets another may find.
+// Locks, flags and room of a descriptor share one object: a setting of one thread is visible to another.
 static void begin_control(int fd, long what)
 {
     if (is_copy(what))
@@ -208,7 +208,7 @@ static void end_control(int fd, long what, long r)
 
 // ---- the hooks -----------------------------------------------------------------------------------------
 
-// A call with fewer arguments leaves the others alone.
+// A call with fewer arguments ignores the others.
 #define RB_SYSCALL(name, before, after)                                                        \
     RB_WEAK void __sanitizer_syscall_pre_impl_##name(long a, long b, long c, long d);          \
     RB_WEAK void __sanitizer_syscall_pre_impl_##name(long a, long b, long c, long d)           \
@@ -242,7 +242,7 @@ static void end_control(int fd, long what, long r)
 // ---- by number -----------------------------------------------------------------------------------------
 
 #if defined(RB_TAKES_SYSCALL)
-// Those that this machine's kernel has by no number of their own.
+// Calls that have no number of their own on this machine.
 #define SYS_recv       (-1 - __COUNTER__)
 #define SYS_send       (-1 - __COUNTER__)
 #define SYS_sendfile64 (-1 - __COUNTER__)
@@ -250,7 +250,8 @@ static void end_control(int fd, long what, long r)
 #define SYS_memfd_secret 447
 #endif
 
-// Makes the program's system call and follows it (arch_syscall_*.S leads here what has no rule of its own).
+// Makes the program's system call and follows it (arch_syscall_*.S leads here all calls without a rule of
+// their own).
 RB_HIDDEN long rb_call_by_number(long number, long a, long b, long c, long d, long e, long f);
 long rb_call_by_number(long number, long a, long b, long c, long d, long e, long f)
 {

@@ -1,4 +1,4 @@
-// Asynchronous cancellation. libc cancels a thread that allows it by a signal of its own, whose handler
+// Asynchronous cancellation. libc cancels a thread that allows it by a signal of its own. The signal's handler
 // unwinds the thread at any place. Inside the guard that would leave locks held for ever. So in a process
 // that both allows and uses cancellation, our handler calls libc's, and the signal is deferred to rb_leave
 // like others.

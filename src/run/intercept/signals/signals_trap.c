@@ -1,9 +1,10 @@
 // SIGTRAP, which watchpoints need and the program may use for itself. Once it is taken our handler stays
-// installed whatever the program asks for; what it asks is kept here, and it is told what it wants to hear.
+// installed. The program's action is kept here and returned to the program.
 //
-// Invariant: the program cannot tell. A SIGTRAP that is not a watchpoint's does what it would have done. That
-// a mask blocks SIGTRAP is remembered and taken out of it, also of a handler's, so that traps get through;
-// should one come that is not ours, it is blocked then, and goes back into the kernel's queue.
+// Invariant: the program cannot tell. A SIGTRAP that is not a watchpoint's has its usual effect. If a mask,
+// also a handler's, blocks SIGTRAP, this is remembered and the signal is taken out of the mask, so that
+// traps get through. A SIGTRAP of other origin is blocked when it comes, and goes back into the kernel's
+// queue.
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -12,10 +13,9 @@
 #include "run/intercept/signals/signals.h"
 #include "run/watchpoint/watchpoints.h"
 
-bool rb_trap_taken; // written once, before the second thread
-static struct sigaction
-    wanted; // by the program; like sigaction's own, it is for one thread at a time to change
-static RB_TLS bool trap_hidden; // the program thinks that it is blocked
+bool rb_trap_taken;             // written once, before the second thread
+static struct sigaction wanted; // by the program; as with sigaction, one thread at a time changes it
+static RB_TLS bool trap_hidden; // the program's mask blocks it
 
 static void mask_for_handler(const ucontext_t *context)
 {
@@ -28,7 +28,8 @@ static void mask_for_handler(const ucontext_t *context)
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
-// Not one of ours. True: dealt with, for the program has no handler, or has it blocked.
+// Handles a SIGTRAP of other origin. Returns true if it was handled: the program has no handler, or blocks
+// the signal.
 static bool stray_trap(siginfo_t *info, ucontext_t *context)
 {
     if (trap_hidden && info->si_code <= 0) {
@@ -48,7 +49,7 @@ static bool stray_trap(siginfo_t *info, ucontext_t *context)
     }
     if (wanted.sa_handler == SIG_IGN && info->si_code <= 0)
         return true;
-    const struct sigaction standard = {.sa_handler = SIG_DFL}; // it comes again when we return
+    const struct sigaction standard = {.sa_handler = SIG_DFL}; // it comes again after the return
     RB_REAL(sigaction)(SIGTRAP, &standard, NULL);
     syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), SIGTRAP, info);
     return true;
@@ -64,9 +65,9 @@ bool rb_trap_arrived(siginfo_t *info, void *context)
     return rb_trap_taken && stray_trap(info, context);
 }
 
-// All signals wait while we look at a trap: a handler of the program's on top of ours would run with SIGTRAP
-// blocked, hit the watchpoint again and again, and if a timer calls it often enough we would never get to
-// take it away. The program's own handler gets the mask that it asked for (mask_for_handler).
+// All signals are blocked while a trap is handled. Else a handler of the program on top of ours would run
+// with SIGTRAP blocked and hit the watchpoint again and again. A frequent timer could keep us from removing
+// the watchpoint for ever. The program's own handler gets its own mask (mask_for_handler).
 static int install_trap(void)
 {
     struct sigaction mine = {.sa_sigaction = rb_on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -124,7 +125,7 @@ void rb_trap_hide(bool hidden)
     trap_hidden = hidden;
 }
 
-// ---- masks: the kernel changes what the program believes in, and we take SIGTRAP out again -------------
+// ---- masks: the kernel changes the program's mask, then SIGTRAP is taken out of it again ---------------
 
 static void show_mask(void)
 {
@@ -146,7 +147,7 @@ void rb_trap_unblock(void)
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, 8);
     if (!(blocked & bit))
         return;
-    trap_hidden = true; // first: one that waits comes now, and goes back
+    trap_hidden = true; // first: a pending one comes now, and goes back
     syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, 8);
 }
 
