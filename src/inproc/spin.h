@@ -11,7 +11,7 @@ typedef uint32_t rb_spin; // 0 free, 1 held
 void rb_spin_wait(rb_spin *lock); // until it looks free
 // Returns true in a process that is a copy of ours: the threads that held its locks are not in it. NULL: never asked.
 extern bool (*rb_spin_is_copy)(void);
-extern bool rb_spin_never_yields; // the kernel may not be asked (sandbox.h)
+extern bool rb_spin_never_yields; // the kernel may not be asked (sandbox.c)
 
 RB_INLINE bool rb_spin_try(rb_spin *lock)
 {

@@ -14,7 +14,7 @@
 #include "base/rng.h"
 #include "engine/oracle_check.h"
 #include "run/access/history.h"
-#include "run/intercept/sandbox.h"
+#include "run/intercept/lifecycle.h"
 #include "run/record/record.h"
 
 // ---- the rest of the runtime, as far as the history looks at it ----------------------------------------

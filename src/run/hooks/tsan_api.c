@@ -11,7 +11,7 @@
 #include "inproc/tool.h"
 #include "run/access/access.h"
 #include "run/core/init.h"
-#include "run/intercept/sandbox.h"
+#include "run/intercept/lifecycle.h"
 #include "run/report/report_data.h"
 #include "run/sync/sync.h"
 

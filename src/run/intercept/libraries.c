@@ -1,9 +1,11 @@
-#include "run/intercept/libraries.h"
+// Libraries that are loaded and unloaded while the program runs: the order that the loader's lock makes.
+#include "run/intercept/lifecycle.h"
 
 #include <errno.h>
 #include <link.h>
 
 #include "run/core/arch.h"
+#include "run/core/upcalls.h"
 #include "run/intercept/intercept.h"
 #include "run/sync/sync.h"
 

@@ -1,4 +1,5 @@
-#include "run/intercept/sandbox.h"
+// The process confines itself by a filter of system calls (seccomp).
+#include "run/intercept/lifecycle.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>

@@ -13,7 +13,7 @@
 #include "run/intercept/descriptors.h"
 #include "run/intercept/heap.h"
 #include "run/intercept/intercept.h"
-#include "run/intercept/libraries.h"
+#include "run/intercept/lifecycle.h"
 #include "run/intercept/signals/signals.h"
 #include "run/sites/sites.h"
 #include "run/sync/sync.h"

@@ -16,7 +16,7 @@
 #include "run/core/init.h"
 #include "run/intercept/descriptors.h"
 #include "run/intercept/heap.h"
-#include "run/intercept/sandbox.h"
+#include "run/intercept/lifecycle.h"
 #include "run/report/report_data.h"
 #include "run/report/reporter.h"
 #include "run/sync/thread.h"

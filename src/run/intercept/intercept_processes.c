@@ -1,11 +1,17 @@
-// System V: the queues, semaphore sets and shared segments of all processes are one sync object. Keys are
-// names: a thread that finds an object is ordered after the thread that made it.
+// Other processes: the System V objects that the program shares with them, and the programs that it starts or
+// becomes.
 #include <stdarg.h>
 
+#include "inproc/preload.h"
 #include "run/intercept/callers.h"
 #include "run/intercept/descriptors.h"
 #include "run/intercept/heap.h"
 #include "run/intercept/intercept.h"
+#include "run/intercept/signals/signals.h"
+
+// ---- System V ------------------------------------------------------------------------------------------
+// The queues, semaphore sets and shared segments of all processes are one sync object. Keys are names: a
+// thread that finds an object is ordered after the thread that made it.
 
 #define MOST_OPERATIONS 1024u
 
@@ -99,3 +105,11 @@ RB_INTERCEPT(void *, shmat, (int segment, const void *at, int flags))
 }
 
 RB_CHANGES(int, shmdt, (const void *at), (at))
+
+// ---- programs that the program starts or becomes -------------------------------------------------------
+
+#define RB_EXEC_FUNCTION RB_INTERCEPT
+#define RB_EXEC_REAL     RB_REAL
+#define RB_EXEC_ITSELF() ((void)0)
+#define RB_EXEC_CHILD()  rb_before_child()
+#include "inproc/exec_functions.h"
