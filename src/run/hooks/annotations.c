@@ -1,5 +1,5 @@
-// Annotations of programs: sanitizer/tsan_interface.h, the older Annotate* functions, and
-// railbird/railbird.h.
+// Annotations of programs: sanitizer/tsan_interface.h, the older
+// Annotate* functions, and railbird/railbird.h.
 #include "railbird/railbird.h"
 
 #include "run/access/access.h"
@@ -132,10 +132,10 @@ enum { MUTEX_READ = 1 << 3, MUTEX_TRY = 1 << 4, MUTEX_TRY_FAILED = 1 << 5 };
 
 RB_SAY(__tsan_mutex_create, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
 RB_SAY(__tsan_mutex_destroy, (void *m, unsigned flags), ((void)flags, rb_on_destroy(me, (uintptr_t)m, 1)))
-// Between pre_lock and post_lock the program works on the mutex itself. The annotations state the order. So
-// accesses there are not checked, and atomics that are part of the mutex order nothing (rb_is_of_mutex).
-// All other synchronisation there orders as usual: data that another lock protects, such as a block of a
-// pool, are used outside too.
+// Between pre_lock and post_lock the program works on the mutex itself. The annotations state the order.
+// So accesses there are not checked, and atomics that are part of the mutex order nothing
+// (rb_is_of_mutex). All other synchronisation there orders as usual: data that another lock protects, such
+// as a block of a pool, are used outside too.
 static void suspend_checks(struct rb_self *me, const void *mutex)
 {
     if (me->inside_mutex++ == 0)

@@ -12,12 +12,12 @@
 // The access itself is checked after the acquire, which orders it, and before the release, which publishes
 // it.
 //
-// Fences: after an acquire fence the thread knows the clocks that its earlier relaxed loads saw. After a
-// release fence its later relaxed stores publish the thread's clock at the fence. Both use a second clock
-// of the thread, its `shadow`, which collects at relaxed loads and hands out at relaxed stores. Without it
-// relaxed operations cost nothing. So it is used only from the program's first fence on, or from the start
-// where every access is taken. At the first fence everything recorded before is forgotten, as for a lost
-// edge.
+// Fences: after an acquire fence the thread knows the clocks that its earlier relaxed loads saw.
+// After a release fence its later relaxed stores publish the thread's clock at the fence. Both use a
+// second clock of the thread, its `shadow`, which collects at relaxed loads and hands out at relaxed
+// stores. Without it relaxed operations cost nothing. So it is used only from the program's first
+// fence on, or from the start where every access is taken. At the first fence everything recorded
+// before is forgotten, as for a lost edge.
 #include "run/access/access.h"
 #include "run/core/fences.h"
 #include "run/record/record.h"
@@ -188,8 +188,8 @@ static inline a128 raw_cas128(volatile a128 *a, a128 expected, a128 value)
 
 // ---- a step on an object -------------------------------------------------------------------------------
 
-// The state of a hook between taking the object's lock and releasing it. Without a state to keep (runtime
-// off, memory out) `me` is NULL, and the hook only performs the operation.
+// The state of a hook between taking the object's lock and releasing it. Without a thread's
+// state (runtime off) or memory, `me` or `object` is NULL: then the operation orders nothing.
 struct step {
     struct rb_self *me;
     struct rb_object *object;
@@ -254,8 +254,8 @@ RB_INLINE struct rb_known *quick_begin(const volatile void *a, bool gets, bool g
     return NULL;
 }
 
-// Ends the operation. Returns true if there is still nothing new to acquire; else the caller acquires it
-// now.
+// Ends the operation. Returns true if there is still nothing new to
+// acquire; else the caller acquires it now.
 RB_INLINE bool quick_end(const struct rb_known *k, const volatile void *a, bool gets, bool gives)
 {
     struct rb_self *me = rb_self_tls;
@@ -270,9 +270,9 @@ RB_INLINE bool quick_end(const struct rb_known *k, const volatile void *a, bool 
     return still;
 }
 
-// For a relaxed load: returns the thread's cache entry if its shadow has acquired all of the object's
-// clock, else NULL. Asked again after the load. No guard: a handler in between can only make it acquire
-// more.
+// For a relaxed load: returns the thread's cache entry if its shadow has acquired all
+// of the object's clock, else NULL. Asked again after the load. No guard: a handler
+// in between can only make it acquire more.
 RB_INLINE const struct rb_known *collected(const volatile void *a)
 {
     const struct rb_self *me = rb_self_tls;
@@ -326,8 +326,8 @@ static RB_NOINLINE void lose_edge(int order)
 
 // ---- inside a step -------------------------------------------------------------------------------------
 
-// Returns true if the object holds the thread's whole clock. It must keep that: the next time this is
-// checked without its lock.
+// Returns true if the object holds the thread's whole clock. It must keep that: the
+// next time this is checked without its lock.
 static bool is_covered(struct step *s, const struct rb_known *k, const volatile void *a)
 {
     const bool covered = rb_process.quick && !rb_process.take_all && k->address == (uintptr_t)a &&
@@ -458,8 +458,8 @@ static inline bool orders_nothing(int order)
 
 // ---- the operations ------------------------------------------------------------------------------------
 
-// Functions apart, as for locks (intercept.c): while tracking is paused no register is saved for work that
-// is not done.
+// Functions apart, as for locks (intercept.c): while tracking is paused no
+// register is saved for work that is not done.
 #define RB_LOAD_OF(bits, RAW_LOAD)                                                                     \
     static RB_NOINLINE a##bits followed_load##bits(const volatile a##bits *a, int order, uintptr_t pc) \
     {                                                                                                  \

@@ -1,6 +1,6 @@
-// The baseline of every measurement: all functions that compilers call under -fsanitize=thread, without any
-// work beyond the program's (atomics perform their operation). The cost of a run above this is the
-// detector's.
+// The baseline of every measurement: all functions that compilers call under
+// -fsanitize=thread, without any work beyond the program's (atomics perform their operation).
+// The cost of a run above this is the detector's.
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-// The hooks that compilers call for plain memory accesses under -fsanitize=thread: gcc 12, clang 14, clang
-// 19. Each is the fast path of access.h. Atomics are in atomics.c, memcpy and the like in
-// intercept_memory.c.
+// The hooks that compilers call for plain memory accesses under -fsanitize=thread: gcc
+// 12, clang 14, clang 19. Each is the fast path of access.h. Atomics are in atomics.c,
+// memcpy and the like in intercept_memory.c.
 #include "run/access/access.h"
 #include "run/core/init.h"
 #include "run/record/record.h"
@@ -9,8 +9,8 @@
 // The section of hooks, so that calls of them can be told from others (sites.c).
 #define RB_HOOK __attribute__((section("rb_hooks")))
 
-// `aligned`: compilers call it for addresses that are multiples of the size. `both`: a read comes before
-// the write.
+// `aligned`: compilers call it for addresses that are multiples of the
+// size. `both`: a read comes before the write.
 #define RB_PLAIN(name, size, how, aligned, both)   \
     RB_HOOK RB_EXPORT void __tsan_##name(void *a); \
     RB_EXPORT void __tsan_##name(void *a)          \
@@ -68,8 +68,8 @@ RB_PRESERVING(16)
 #undef RB_PRESERVING
 #define RB_PRESERVING(n) \
     {__railbird_read##n, n, true, false, true}, {__railbird_write##n, n, false, true, true},
-    static const struct rb_hook hooks[] = {RB_ALL_SIZES RB_PRESERVING(1) RB_PRESERVING(2) RB_PRESERVING(4)
-                                               RB_PRESERVING(8) RB_PRESERVING(16)};
+static const struct rb_hook hooks[] = {RB_ALL_SIZES RB_PRESERVING(1) RB_PRESERVING(2) RB_PRESERVING(4)
+                                           RB_PRESERVING(8) RB_PRESERVING(16)};
 
 const struct rb_hook *rb_hook_at(uintptr_t address)
 {
@@ -93,8 +93,8 @@ const struct rb_hook *rb_hook_at(uintptr_t address)
 RB_RANGE(read_range, RB_HOW_READ)
 RB_RANGE(write_range, RB_HOW_WRITE)
 
-// A virtual table pointer. Constructors and destructors often write the value that is there already, which
-// is not checked.
+// A virtual table pointer. Constructors and destructors often write the value
+// that is there already, which is not checked.
 RB_HOOK RB_EXPORT void __tsan_vptr_update(void **vptr, void *value);
 RB_EXPORT void __tsan_vptr_update(void **vptr, void *value)
 {
@@ -108,9 +108,9 @@ RB_EXPORT void __tsan_vptr_read(void **vptr)
     rb_access(vptr, sizeof(*vptr), RB_HOW_READ, RB_PC);
 }
 
-// Stacks are walked when they are needed (stack.c). So entries and exits are passed on only to samplers
-// that use them and to the recorder. Else the calls are patched out; calls that cannot be patched take the
-// slow path once in a while.
+// Stacks are walked when they are needed (stack.c). So entries and exits are passed on only to
+// samplers that use them and to the recorder. Else the calls are patched out; calls that cannot be
+// patched take the slow path once in a while.
 #define OFTEN_ENOUGH 4096
 static RB_TLS int32_t functions_skip;
 
@@ -158,8 +158,8 @@ RB_EXPORT void __tsan_func_exit(void)
     exit_function(RB_PC);
 }
 
-// The C function of the hooks that preserve registers, called for an access that is not skipped:
-// arch_hooks_x86_64.S.
+// The C function of the hooks that preserve registers, called for an access
+// that is not skipped: arch_hooks_x86_64.S.
 RB_HIDDEN void rb_hooked_access(uintptr_t address, uintptr_t sized, uintptr_t pc);
 void rb_hooked_access(uintptr_t address, uintptr_t sized, uintptr_t pc)
 {

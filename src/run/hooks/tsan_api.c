@@ -2,8 +2,8 @@
 // older annotations, settings. Reports and memory are in tsan_report.c, the heap in tsan_heap.c, Java in
 // tsan_java.c, system calls in tsan_syscalls.c.
 //
-// Hooks of coverage do nothing (coverage.c). Functions of other tools are left out: __sanitizer_weak_hook_*
-// and the like.
+// Hooks of coverage do nothing (coverage.c). Functions of other tools are left
+// out: __sanitizer_weak_hook_* and the like.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,9 +17,9 @@
 
 // ---- functions of TSan's tests -------------------------------------------------------------------------
 
-// A barrier that no detector sees. All its state is one word of 32 bits, as tests have no more room for it:
-// the number of parties, the number that have arrived in this round, and the number of rounds that are
-// over.
+// A barrier that no detector sees. All its state is one word of 32 bits, as tests have
+// no more room for it: the number of parties, the number that have arrived in this
+// round, and the number of rounds that are over.
 #define PARTY_BITS 10u
 #define ONE_MORE   (1u << PARTY_BITS)
 #define ONE_ROUND  (1u << 2 * PARTY_BITS)
@@ -67,8 +67,8 @@ RB_EXPORT uintptr_t __tsan_testonly_shadow_stack_current_size(void)
 
 // ---- objects of libraries that are not instrumented ----------------------------------------------------
 
-// A library announces reads and changes of its objects. The names of objects are kept to tell them apart,
-// and do not show in reports.
+// A library announces reads and changes of its objects. The names of objects are kept to
+// tell them apart, and do not show in reports.
 
 #define TAGS 128u
 static uint32_t tags = 1;
@@ -220,8 +220,8 @@ RB_WEAK void __sanitizer_set_death_callback(void (*callback)(void))
     rb_death_callback = callback;
 }
 
-// For programs with a crash reporter of their own: returns true to the first of all threads that crash at
-// once.
+// For programs with a crash reporter of their own: returns true to the
+// first of all threads that crash at once.
 RB_WEAK int __sanitizer_acquire_crash_state(void);
 RB_WEAK int __sanitizer_acquire_crash_state(void)
 {

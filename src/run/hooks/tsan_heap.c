@@ -1,6 +1,6 @@
-// A program's queries about its heap, and its callbacks, by the sanitizers' names. The heap is the
-// program's own allocator. Of its blocks those are known that the table of heap.c still holds, so sums are
-// of these.
+// A program's queries about its heap, and its callbacks, by the sanitizers' names. The
+// heap is the program's own allocator. Of its blocks those are known that the table of
+// heap.c still holds, so sums are of these.
 #include <malloc.h>
 
 #include "run/intercept/heap.h"

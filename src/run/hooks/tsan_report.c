@@ -1,5 +1,5 @@
-// A program's queries about a report and about memory, by TSan's names. The answers are looked up when they
-// are asked for.
+// A program's queries about a report and about memory, by TSan's names. The
+// answers are looked up when they are asked for.
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -103,8 +103,8 @@ static bool is_inside_file(const struct file *f, uint64_t at, uint64_t bytes)
     return at <= f->size && bytes <= f->size - at;
 }
 
-// Finds the variable (STT_OBJECT) or function (STT_FUNC) at `address` in one symbol table. The address is
-// relative to the file.
+// Finds the variable (STT_OBJECT) or function (STT_FUNC) at `address` in one symbol
+// table. The address is relative to the file.
 static bool search_table(const struct file *f, const ElfW(Shdr) * table, const ElfW(Shdr) * names, int type,
                          uintptr_t address, struct place *p, char *name, size_t room)
 {
@@ -262,8 +262,8 @@ RB_EXPORT int __tsan_get_report_data(void *report, const char **description, int
     return 1;
 }
 
-// Stacks beside those of accesses, places and threads, locks held, tags of external objects: there are
-// none.
+// Stacks beside those of accesses, places and threads, locks held,
+// tags of external objects: there are none.
 RB_EXPORT int __tsan_get_report_stack(void *report, unsigned long i, void **trace, unsigned long room);
 RB_EXPORT int __tsan_get_report_stack(void *report, unsigned long i, void **trace, unsigned long room)
 {

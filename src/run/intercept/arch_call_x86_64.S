@@ -29,8 +29,8 @@ rb_arch_call_from:
 	.cfi_endproc
 	.size	rb_arch_call_from, . - rb_arch_call_from
 
-// Returns true if the processor checks that calls and returns are in pairs (shadow stack). Without that `rdssp` does
-// nothing.
+// Returns true if the processor checks that calls and returns are in pairs (shadow
+// stack). Without that `rdssp` does nothing.
 	.globl	rb_arch_checks_returns
 	.hidden	rb_arch_checks_returns
 	.type	rb_arch_checks_returns, @function

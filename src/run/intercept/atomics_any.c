@@ -38,8 +38,8 @@ static bool is_equal(const volatile void *a, const volatile void *b, size_t size
 
 // ---- the operations themselves -------------------------------------------------------------------------
 
-// Exchanges the value at `a`: reads the new one from `from`, if given, and puts the old one at `to`, if
-// given.
+// Exchanges the value at `a`: reads the new one from `from`, if
+// given, and puts the old one at `to`, if given.
 #define SWAP_OF(type, EXCHANGE, LOAD)                \
     do {                                             \
         type put = 0, old;                           \
@@ -153,8 +153,8 @@ static bool begin_operation(const volatile void *a, size_t size, bool writes, ui
     return false;
 }
 
-// Ends an operation. A thread that released nothing because tracking was paused loses an edge if it is not
-// paused any more.
+// Ends an operation. A thread that released nothing because tracking was paused
+// loses an edge if it is not paused any more.
 static void end_operation(const volatile void *a, bool rested, bool writes)
 {
     if (!rb_resting())

@@ -1,5 +1,5 @@
-// Accesses that libc makes for its caller: memcpy, strlen, read. They count only if the caller is
-// instrumented code.
+// Accesses that libc makes for its caller: memcpy, strlen, read. They count
+// only if the caller is instrumented code.
 //
 // Other code may order its threads by means that the runtime cannot see, such as atomics without a hook.
 // Its accesses through libc would then be false races, which TSan does report. The same holds for free. It
@@ -17,8 +17,8 @@
 
 #include "run/access/access.h"
 
-// Returns true if the file with this dynamic section, mapped at `base`, imports the hooks: it is
-// instrumented.
+// Returns true if the file with this dynamic section, mapped at
+// `base`, imports the hooks: it is instrumented.
 RB_HIDDEN bool rb_asks_for_hooks(const ElfW(Dyn) * dynamic, uintptr_t base);
 // Returns true if a call of free from there is a write.
 RB_HIDDEN bool rb_frees(uintptr_t pc);

@@ -358,8 +358,8 @@ void rb_fd_release_others(struct rb_self *me)
         rb_on_release(me, address_of(RB_FD_ALL));
 }
 
-// A thread that found the object not tight has released nothing. So everything recorded until now is
-// forgotten.
+// A thread that found the object not tight has released nothing. So
+// everything recorded until now is forgotten.
 void rb_fd_is_tight(uint32_t object)
 {
     const int saved = errno;
@@ -422,8 +422,8 @@ void rb_fd_share_all(void)
             rb_fd_link(object, RB_FD_ALL);
 }
 
-// The first three descriptors (standard input, output, error) are not inspected: they are for other
-// processes than our children.
+// The first three descriptors (standard input, output, error) are not inspected: they
+// are for other processes than our children.
 void rb_fd_child(void)
 {
     static const uint32_t everywhere[] = {RB_FD_NAMES, RB_FD_IPC}; // known without a descriptor
@@ -500,10 +500,10 @@ void rb_fd_closing_range(unsigned first, unsigned last)
         rb_fd_closing((int)fd);
 }
 
-// The receiver has a descriptor that is not known there. So no thread may know more of it than fstat tells:
-// all descriptors of the object get the object of their inode or kind. A thread that is using the old
-// object meanwhile is covered by links in both directions. Pipes and files are known by their inodes
-// everywhere.
+// The receiver has a descriptor that is not known there. So no thread may know more of it than
+// fstat tells: all descriptors of the object get the object of their inode or kind. A thread
+// that is using the old object meanwhile is covered by links in both directions. Pipes and
+// files are known by their inodes everywhere.
 void rb_fd_passed_on(int fd)
 {
     const uint32_t object = rb_fd_object(fd), most = rb_load_relaxed(&highest);

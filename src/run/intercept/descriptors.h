@@ -1,6 +1,6 @@
-// Descriptors order threads: a thread that reads from a pipe is ordered after the thread that wrote. Every
-// descriptor stands for a sync object. Sending through a descriptor releases to its object, receiving
-// acquires from it.
+// Descriptors order threads: a thread that reads from a pipe is ordered after the thread
+// that wrote. Every descriptor stands for a sync object. Sending through a descriptor
+// releases to its object, receiving acquires from it.
 //
 // Which object: descriptors of the same kernel object must share one sync object, or an edge is missing and
 // a false report follows. Two kernel objects with one sync object hide races and invent none. So
@@ -82,9 +82,9 @@ RB_INLINE void rb_fd_acquire(uint32_t object)
         rb_fd_acquire_now(object, false);
 }
 
-// The end of input: released by a thread that closes the other end, acquired by one that reads the end. It
-// is an object of its own. Else a thread that receives late data would be ordered after a close in the
-// meantime.
+// The end of input: released by a thread that closes the other end, acquired by one that
+// reads the end. It is an object of its own. Else a thread that receives late data would
+// be ordered after a close in the meantime.
 RB_HIDDEN void rb_fd_release_end(uint32_t object);
 RB_INLINE void rb_fd_acquire_end(uint32_t object)
 {
@@ -131,16 +131,16 @@ RB_HIDDEN void rb_fd_new_own(int fd, int other);
 RB_HIDDEN void rb_fd_new_as(int fd, uint32_t object);
 // Takes the result of a call that makes descriptors by some of its commands as the number of one.
 RB_HIDDEN void rb_fd_may_be(long r);
-// Announces that the descriptor is about to be closed, to the other end and to the next thread that gets
-// the number.
+// Announces that the descriptor is about to be closed, to the other end and
+// to the next thread that gets the number.
 RB_HIDDEN void rb_fd_closing(int fd);
 RB_HIDDEN void rb_fd_replacing(int fd, int by); // the same, unless both are equal
 RB_HIDDEN void rb_fd_closing_range(unsigned first, unsigned last);
 // Prepares for a child, which gets all descriptors. Data sent to it may return by another descriptor, as a
 // name, a semaphore, a signal, or its end. Outside the guard.
 RB_HIDDEN void rb_fd_child(void);
-// Links every object to all receivers, for when later descriptors cannot be inspected any more. Outside the
-// guard.
+// Links every object to all receivers, for when later descriptors cannot
+// be inspected any more. Outside the guard.
 RB_HIDDEN void rb_fd_share_all(void);
 // Data sent to other processes may return without a descriptor, as a signal or an end. Data told to them
 // without a descriptor may return by one. Inside the guard.

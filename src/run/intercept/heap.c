@@ -29,8 +29,8 @@ static struct place {
     uintptr_t pc;
 } * blocks;
 static uint64_t block_mask;
-// A bit for each place that is not free. The bits fit a cache: also while tracking is paused, every freed
-// block is looked up.
+// A bit for each place that is not free. The bits fit a cache: also while tracking
+// is paused, every freed block is looked up.
 static uint64_t *taken;
 
 int rb_heap_init(size_t bytes)
@@ -122,8 +122,8 @@ void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
     rb_objects_forget(me, address, size);
 }
 
-// Returns false if the kernel will refuse the call at once. Then the memory stays, and everything known of
-// it.
+// Returns false if the kernel will refuse the call at once. Then the
+// memory stays, and everything known of it.
 bool rb_may_go(uintptr_t address, size_t size)
 {
     const uintptr_t last = (uintptr_t)1 << 47, page = 4096;
@@ -270,8 +270,8 @@ static RB_NOINLINE void follow_free_slow(void *block, uintptr_t pc, bool reports
     errno = saved;
 }
 
-// Follows a release, before the real allocator gets the block. A race with it is reported now, or with the
-// next report.
+// Follows the freeing of a block, before the real allocator gets it. A race with
+// it is reported now, or with the next report.
 static inline void follow_free(void *block, uintptr_t pc, bool reports)
 {
     if (!rb_idle() || (blocks && is_taken(place_of((uintptr_t)block))) || rb_heap_told_gone)
@@ -442,8 +442,8 @@ RB_INTERCEPT(void *, mremap, (void *old, size_t old_size, size_t size, int flags
     va_start(list, flags);
     void *fixed = flags & MREMAP_FIXED ? va_arg(list, void *) : NULL;
     va_end(list);
-    // A mapping that surely stays loses only its cut-off end. Else all of its old place may hold another
-    // mapping at once.
+    // A mapping that surely stays loses only its cut-off end. Else all of its
+    // old place may hold another mapping at once.
     const bool stays = !(flags & MREMAP_MAYMOVE) || (size <= old_size && !(flags & MREMAP_FIXED));
     if ((me = rb_enter()) != NULL) {
         if (!stays)

@@ -11,8 +11,8 @@ struct rb_block {
     size_t size;
     rb_stack stack;
     uint32_t thread;
-    uintptr_t pc; // of the call that asked for it, where its stack was too dear; 0: has a stack, or nothing
-                  // is known
+    uintptr_t pc; // of the allocation, if its stack was too expensive; 0: it has a stack, or nothing is
+                  // known
 };
 
 RB_HIDDEN int rb_heap_init(size_t bytes);

@@ -34,8 +34,8 @@ static void rb_pages_protected(struct rb_self *me, uintptr_t address, size_t siz
     rb_sites_freeze(address, address + size);
 }
 
-// Numbers that libc or the kernel gives out again: keys. The program has no memory that they could be known
-// by.
+// Numbers that libc or the kernel gives out again: keys. The program
+// has no memory that they could be known by.
 #define RB_KEYS (PTHREAD_KEYS_MAX + 2)
 static char keys[RB_KEYS];
 
@@ -74,9 +74,9 @@ static void rb_wait_begins(int flags)
             RB_BESIDE((void)0, after);                          \
         return r;                                               \
     }
-// The first byte of an object stands for the whole object as memory, as in TSan. It is checked before the
-// acquire, which would order it with the making of the lock. Unlocking adds nothing to the check of
-// locking.
+// The first byte of an object stands for the whole object as memory, as in TSan. It is
+// checked before the acquire, which would order it with the making of the lock.
+// Unlocking adds nothing to the check of locking.
 //
 // Returns true for the first uses of an object by this thread, then for one of 64. Checking all uses of a
 // lock would cost more than the lock. A word holds the address's 48 bits and the number of uses.

@@ -90,8 +90,8 @@ RB_INLINE void *rb_real_get(void **slot, const char *name)
 }
 #define RB_REAL(name)  ((__typeof__(rb_real.name))rb_real_get((void **)(void *)&rb_real.name, #name))
 #define RB_FOUND(name) rb_real.name // once the runtime has started
-// Functions of libstdc++, which may be part of the program (-static-libstdc++). Then the linker's --wrap is
-// needed.
+// Functions of libstdc++, which may be part of the program
+// (-static-libstdc++). Then the linker's --wrap is needed.
 #define RB_INTERCEPT_LATE(ret, name, params)                          \
     extern ret __real_##name params __attribute__((weak));            \
     RB_WEAK ret name params;                                          \
@@ -101,7 +101,8 @@ RB_INLINE void *rb_real_get(void **slot, const char *name)
 #endif
 
 RB_HIDDEN void rb_real_init(void);
-// Returns true if libc comes after the runtime in the order of loading, so that calls meet the interceptors.
+// Returns true if libc comes after the runtime in the order of
+// loading, so that calls meet the interceptors.
 RB_HIDDEN bool rb_real_is_behind(void);
 
 // Runs the work of an interceptor beside the real call: `outside` the guard, then `inside` it for the

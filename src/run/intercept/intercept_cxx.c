@@ -2,9 +2,9 @@
 #include "run/intercept/intercept.h"
 #include "run/sync/sync.h"
 
-// std::promise::set_value_at_thread_exit: libstdc++ makes the value ready when the thread has ended, by an
-// atomic store without a hook. So the accesses of the thread until now are forgotten, and later ones are
-// not recorded.
+// std::promise::set_value_at_thread_exit: libstdc++ makes the value ready when the thread has
+// ended, by an atomic store without a hook. So the accesses of the thread until now are
+// forgotten, and later ones are not recorded.
 RB_INTERCEPT_LATE(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv, (void *ready))
 {
     struct rb_self *me = rb_enter();
@@ -20,9 +20,9 @@ RB_INTERCEPT_LATE(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setE
 
 // std::exception_ptr: libstdc++ counts the references to the exception, by atomics without a hook. The
 // thread that drops the last reference destroys the exception, ordered after all others. References are
-// dropped by holders of a pointer and by handlers that caught a rethrown exception. Each thread releases
-// and acquires before it drops one. A thread that does so while another is inside cannot tell which drop is
-// the last, and loses an edge.
+// dropped by holders of a pointer and by handlers that caught a rethrown exception. Each thread
+// releases and acquires before it drops one. A thread that does so while another is inside cannot tell
+// which drop is the last, and loses an edge.
 static char exceptions; // the address is the sync object of all of them
 static uint32_t letting_go;
 static RB_TLS bool has_rethrown;

@@ -28,7 +28,7 @@
 #define USED(fd, object)  RB_TOUCH(RB_HOW_READ, rb_fd_word(fd), rb_fd_use(fd, object))
 #define TAKES(fd, object) (USED(fd, object), rb_fd_takes(object))
 
-#define FINISHES(event) RB_BESIDE((void)0, rb_event_asked(me, event)) // of the request
+#define FINISHES(event) RB_BESIDE((void)0, rb_event_asked(me, event)) // the event announces its end
 
 // ---- messages with descriptors in them -----------------------------------------------------------------
 
@@ -63,8 +63,8 @@ void rb_fd_sends_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc)
         rb_fd_sends_message(&m[i].msg_hdr, pc);
 }
 
-// Writes the bytes, the sender's address and the control messages. `room` is the space given for the
-// address.
+// Writes the bytes, the sender's address and the control messages.
+// `room` is the space given for the address.
 static void touch_message(const struct msghdr *m, ssize_t r, socklen_t room, uintptr_t pc)
 {
     const struct iovec beside[] = {{m->msg_name, m->msg_namelen < room ? m->msg_namelen : room},
@@ -245,8 +245,8 @@ RB_CARRIES(copy_file_range, (int from, off64_t *from_at, int to, off64_t *to_at,
 
 // ---- sockets -------------------------------------------------------------------------------------------
 
-// bind acts as a lock: one of the threads that want an address gets it, and others when it is closed. It
-// may be a name.
+// bind acts as a lock: one of the threads that want an address gets it, and
+// others when it is closed. It may be a name.
 RB_INTERCEPT(int, bind, (int fd, __CONST_SOCKADDR_ARG a, socklen_t size))
 {
     const uint32_t object = rb_fd_object(fd);

@@ -1,9 +1,9 @@
-// Memory and strings: the rows of memory.def, and the functions that are needed before the real ones can be
-// looked up. gcc, and clang before 19, call memcpy, memmove and memset by their own names; clang 19 has
-// hooks for them.
+// Memory and strings: the rows of memory.def, and the functions that are needed before the
+// real ones can be looked up. gcc, and clang before 19, call memcpy, memmove and memset by
+// their own names; clang 19 has hooks for them.
 //
-// The runtime's own files may call these too, inside the guard or before the start. The touches detect that
-// and do nothing.
+// The runtime's own files may call these too, inside the guard or before the
+// start. The touches detect that and do nothing.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,8 +79,8 @@ static int simple_compare_text(const char *a, const char *b)
     return *p - *q;
 }
 
-// A program that is not instrumented never starts the runtime, but its calls pass through these all the
-// same.
+// A program that is not instrumented never starts the runtime, but
+// its calls pass through these all the same.
 static __attribute__((constructor(101))) void find_real(void)
 {
     rb_real_find((void **)(void *)&rb_real.memcpy, "memcpy");

@@ -1,5 +1,5 @@
-// Other processes: the System V objects that the program shares with them, and the programs that it starts or
-// becomes.
+// Other processes: the System V objects that the program shares with them,
+// and the programs that it starts or becomes.
 #include <stdarg.h>
 
 #include "inproc/preload.h"

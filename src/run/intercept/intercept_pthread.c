@@ -39,8 +39,8 @@ __attribute__((section(RB_THREAD_BASE))) static void *run_thread(void *given)
     return s.function(s.argument);
 }
 
-// Reads the bounds of the thread's stack, as far as they are known before it runs. libc is not asked, as it
-// would use the heap.
+// Reads the bounds of the thread's stack, as far as they are known before it runs.
+// libc is not asked, as it would use the heap.
 static void read_attributes(struct rb_self *child, const pthread_attr_t *attr)
 {
     pthread_attr_t standard;
@@ -306,9 +306,9 @@ RB_INTERCEPT(void, call_once, (once_flag * flag, void (*function)(void)))
 }
 
 // ---- C++ static initialisation -------------------------------------------------------------------------
-// Itanium C++ ABI 3.3.3. Byte 0 of the guard: initialised. Byte 1 here: a thread is initialising. Byte 2:
-// threads sleep. Implemented in full, because the real functions may be in a library that only a plugin has
-// loaded.
+// Itanium C++ ABI 3.3.3. Byte 0 of the guard: initialised. Byte 1 here: a thread is
+// initialising. Byte 2: threads sleep. Implemented in full, because the real functions may be in
+// a library that only a plugin has loaded.
 
 enum { GUARD_DONE = 1, GUARD_BUSY = 1 << 8, GUARD_SLEEPERS = 1 << 16 };
 
@@ -446,8 +446,8 @@ static void run_plain(void *given)
         ((void (*)(void))(uintptr_t)h.argument)();
 }
 
-// libc's atexit is part of each file that calls it. libtsan has one too, so programs linked with libtsan
-// have none of their own.
+// libc's atexit is part of each file that calls it. libtsan has one too, so programs
+// linked with libtsan have none of their own.
 RB_WEAK int atexit(void (*function)(void));
 RB_WEAK int atexit(void (*function)(void))
 {

@@ -6,7 +6,7 @@
 #include "run/intercept/signals/signals.h"
 #include "run/sync/sync.h"
 
-#define FINISHES(event) RB_BESIDE((void)0, rb_event_asked(me, event)) // of the request
+#define FINISHES(event) RB_BESIDE((void)0, rb_event_asked(me, event)) // the event announces its end
 
 #define RB_WORKS(of, six_four)                                                           \
     RB_INTERCEPT(int, lio_listio##six_four,                                              \

@@ -229,8 +229,8 @@ static void depart_from_barrier(bool inside)
         RETURN_##ret;                           \
     }
 
-// Ends an arrival without a departure. One thread gets NULL and goes on to GOMP_single_copy_end, where the
-// others meet it in a barrier.
+// Ends an arrival without a departure. One thread gets NULL and goes on to
+// GOMP_single_copy_end, where the others meet it in a barrier.
 static void undo_arrival(struct rb_self *me, struct rb_omp_task *task)
 {
     (void)me;
@@ -350,9 +350,9 @@ RB_INTERCEPT(bool, GOMP_loop_ull_doacross_start,
     return r;
 }
 
-// The iteration to wait for is in the arguments, as many as the loop has dimensions. Additional arguments
-// do no harm, so many are always passed on. If the loop's beginning was not seen, the maximum is taken from
-// the caller's frame.
+// The iteration to wait for is in the arguments, as many as the loop has dimensions. Additional
+// arguments do no harm, so many are always passed on. If the loop's beginning was not seen, the
+// maximum is taken from the caller's frame.
 #define DIMS    RB_OMP_DIMS
 #define LIST(a) a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15]
 

@@ -1,13 +1,13 @@
-// Interception of an OpenMP library: its real functions, and the difference between the library's code and
-// the program's.
+// Interception of an OpenMP library: its real functions, and the difference
+// between the library's code and the program's.
 //
 // The library is loaded with the program, or by a plugin for itself alone. So the real functions are looked
 // up at their first use: in the order of loading, then in all loaded OpenMP libraries.
 //
-// Inside the library nothing is recorded: it calls memset, memcpy and free on memory that the program's
-// threads share, under locks that are not seen. `inside` counts the calls of the library on this thread's
-// stack. When the library calls the program (regions, tasks, copy constructors), recording is on for that
-// time.
+// Inside the library nothing is recorded: it calls memset, memcpy and free on memory that the
+// program's threads share, under locks that are not seen. `inside` counts the calls of the
+// library on this thread's stack. When the library calls the program (regions, tasks, copy
+// constructors), recording is on for that time.
 #ifndef RB_RUN_OPENMP_GOMP_H
 #define RB_RUN_OPENMP_GOMP_H
 
@@ -120,9 +120,9 @@ RB_INLINE bool rb_gomp_tells(void)
     return rb_process.on && !rb_gomp_is_libomp();
 }
 
-// Tasks (gomp_tasks.c), also those that GOMP_task does not make. A record is NULL if the task is not
-// followed. It is launched when the task's data are complete, and ended by a thread that goes back to
-// `under`.
+// Tasks (gomp_tasks.c), also those that GOMP_task does not make. A record is NULL if
+// the task is not followed. It is launched when the task's data are complete, and
+// ended by a thread that goes back to `under`.
 RB_HIDDEN struct rb_omp_task *rb_gomp_task_new(void **depend, bool detached);
 RB_HIDDEN void rb_gomp_task_launch(struct rb_omp_task *task);
 RB_HIDDEN void rb_gomp_task_end(struct rb_omp_task *task, const struct rb_omp_task *under);

@@ -1,6 +1,6 @@
-// Target constructs of gcc. Without a device other than this machine the program's function runs here. It
-// runs at once, on the thread that meets the construct and outside any team; with `nowait` it runs as a
-// task.
+// Target constructs of gcc. Without a device other than this machine the program's
+// function runs here. It runs at once, on the thread that meets the construct and outside
+// any team; with `nowait` it runs as a task.
 //
 // libgomp passes the function a copy of the list of addresses, and nothing else of ours. So the record of a
 // `nowait` task travels as an additional address in front of the others. Devices would map that address,
@@ -80,8 +80,8 @@ static void begin_unseen(void)
     errno = saved;
 }
 
-// The construct waits for its dependences first. They are acquired here already, so that the function comes
-// after them.
+// The construct waits for its dependences first. They are acquired here
+// already, so that the function comes after them.
 static void run_in_thread(int device, rb_omp_fn fn, size_t count, void **addresses, size_t *sizes,
                           unsigned short *kinds, unsigned flags, void **depend, void **args)
 {

@@ -166,8 +166,8 @@ void rb_gomp_task_launch(struct rb_omp_task *task)
     }
 }
 
-// libgomp calls this for tasks with copy constructors in their data. The copies are made here, so the task
-// comes after.
+// libgomp calls this for tasks with copy constructors in their data. The
+// copies are made here, so the task comes after.
 static void copy_task(void *to, void *from)
 {
     const struct header *h = from;
@@ -203,8 +203,8 @@ static void fill_header(struct header *h, rb_omp_fn fn, void *data, rb_omp_copy 
         h->word[i] = ((const uintptr_t *)data)[i];
 }
 
-// Returns the room for header and data, where data are copied as they are; with a copy constructor, for the
-// header alone.
+// Returns the room for header and data, where data are copied as they are; with
+// a copy constructor, for the header alone.
 static size_t block_bytes(rb_omp_copy copy, long size, long align)
 {
     return (copy ? sizeof(struct header) : offset_of(align) + (size_t)size) + larger_of(align, 64);
@@ -217,8 +217,8 @@ static struct header *block_in(void *room, long align)
     return (struct header *)(((uintptr_t)room + a - 1) & ~(a - 1));
 }
 
-// `depend` in gcc's layout: all, out, addresses; or 0, all, out, mutexinoutset, in, addresses, depend
-// objects.
+// `depend` in gcc's layout: all, out, addresses; or 0, all, out,
+// mutexinoutset, in, addresses, depend objects.
 struct depends {
     void **address;
     uintptr_t count, outs, plain;

@@ -144,10 +144,10 @@ void rb_omp_depart(struct rb_self *me, struct rb_omp_task *task)
 }
 
 // ---- dependences ---------------------------------------------------------------------------------------
-// Depend clauses order only children of the same task. Every address in a clause has an entry in the
-// parent, in a tree by its hash, which the parent's thread alone uses. `in` releases to readers, `out`
-// (inout, mutexinoutset) to writers, `inoutset` to setters. Each kind acquires the kinds that it must come
-// after.
+// Depend clauses order only children of the same task. Every address in a clause has an entry
+// in the parent, in a tree by its hash, which the parent's thread alone uses. `in` releases
+// to readers, `out` (inout, mutexinoutset) to writers, `inoutset` to setters. Each kind
+// acquires the kinds that it must come after.
 
 struct rb_omp_dependence {
     struct rb_omp_dependence *child[4];
@@ -365,8 +365,8 @@ static void release_task(struct rb_self *me, const struct rb_omp_task *task)
 
     if (rb_omp_unseen || task->lossy || task->group_lost)
         rb_lost_edge(me);
-    // An ended parent does not wait for children, but a task with depend(inout: omp_all_memory) may wait
-    // for them.
+    // An ended parent does not wait for children, but a task with
+    // depend(inout: omp_all_memory) may wait for them.
     if (parent && !rb_omp_is_lost(parent) &&
         (!rb_load_acquire(&parent->ended) || rb_load_acquire(&parent->all_used)))
         rb_on_release(me, rb_omp_key(&parent->children));

@@ -1,7 +1,7 @@
-// The order that OpenMP makes, for either runtime library: libgomp through its entry points (gomp.c,
-// gomp_tasks.c), libomp through its tool interface (ompt.c). Both libraries synchronise by futexes and
-// flags of their own, which are not intercepted. These functions state the order they promise, by the verbs
-// of sync.h.
+// The order that OpenMP makes, for either runtime library: libgomp through its entry points
+// (gomp.c, gomp_tasks.c), libomp through its tool interface (ompt.c). Both libraries
+// synchronise by futexes and flags of their own, which are not intercepted. These functions
+// state the order they promise, by the verbs of sync.h.
 //
 //   region    the starting thread -> the beginning of every implicit task; the end of every implicit task ->
 //             the thread that goes on after the region
@@ -15,8 +15,8 @@
 // come from an arena of their own, which outlives a fork: the stack of a forked child still refers to them.
 // Without memory `rb_omp_lost` stands for the record, and every use of it is a lost edge (rt.h).
 //
-// All functions are called inside the guard. A task of NULL is a thread outside any region, which is not
-// ordered.
+// All functions are called inside the guard. A task of NULL is a thread
+// outside any region, which is not ordered.
 #ifndef RB_RUN_OPENMP_OMP_H
 #define RB_RUN_OPENMP_OMP_H
 
@@ -54,8 +54,7 @@ struct rb_omp_task {
     struct rb_omp_team *team;
     struct rb_omp_group *group;                // innermost that is open
     struct rb_omp_dependence *children_depend; // dependences of children, by address: own thread's
-    struct rb_omp_ranges
-        *ranges; // of its doacross loop, where the library is asked for iterations that are none
+    struct rb_omp_ranges *ranges; // of its doacross loop, if the library is asked for iterations outside it
     struct rb_omp_links *depends; // its own dependences: entries of its parent's tree
     struct rb_omp_task *outer;    // the thread's task before it (ompt.c); next in a list
     uintptr_t waiting;            // object of the barrier it waits in, or 0
@@ -78,8 +77,8 @@ enum rb_omp_kind { RB_OMP_IN, RB_OMP_OUT, RB_OMP_SET, RB_OMP_ALL };
 extern RB_HIDDEN struct rb_omp_task rb_omp_lost;
 // The task that this thread runs.
 extern RB_TLS RB_HIDDEN struct rb_omp_task *rb_omp_current;
-// There are tasks that are not seen (target nowait): every wait for tasks, beginning and end of one loses
-// an edge.
+// There are tasks that are not seen (target nowait): every wait for
+// tasks, beginning and end of one loses an edge.
 extern RB_HIDDEN bool rb_omp_unseen;
 
 RB_INLINE bool rb_omp_is_lost(const struct rb_omp_task *task)
@@ -92,8 +91,8 @@ RB_INLINE uintptr_t rb_omp_key(const char *field)
     return (uintptr_t)field;
 }
 
-// Returns the team with the objects for a construct of the task; NULL if there is none. rb_omp_lost has
-// none either.
+// Returns the team with the objects for a construct of the task; NULL if
+// there is none. rb_omp_lost has none either.
 RB_INLINE struct rb_omp_team *rb_omp_team_of(struct rb_self *me, const struct rb_omp_task *task)
 {
     if (task && rb_omp_is_lost(task))
@@ -115,7 +114,7 @@ RB_HIDDEN void rb_omp_learn(struct rb_self *me, struct rb_omp_task *task); // ac
 RB_HIDDEN void rb_omp_depart(struct rb_self *me, struct rb_omp_task *task);
 
 // Tasks: made; launched when their data are complete; begun; ended. `under` is the task that the thread
-// goes back to. rb_omp_put releases the record.
+// goes back to. rb_omp_put drops a reference.
 RB_HIDDEN struct rb_omp_task *rb_omp_task_new(struct rb_omp_task *parent);
 RB_HIDDEN struct rb_omp_task *
 rb_omp_task_like(const struct rb_omp_task *sibling); // same parent, same taskgroup

@@ -1,6 +1,6 @@
-// The tool that libomp asks for when it starts. libomp reports regions, barriers and tasks to it as they
-// happen, each on its own thread. Locks, critical and ordered are reported too late for us; they are in
-// gomp.def.
+// The tool that libomp asks for when it starts. libomp reports regions, barriers and
+// tasks to it as they happen, each on its own thread. Locks, critical and ordered are
+// reported too late for us; they are in gomp.def.
 //
 // libomp keeps a word for the tool in each region and task: a team, a task record. A worker is told of the
 // end of its last barrier and implicit task only when it is used again, long after the region's end.

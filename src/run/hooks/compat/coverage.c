@@ -1,6 +1,6 @@
-// Coverage for fuzzers (-fsanitize-coverage), which code may be built for at the same time. The fuzzer's
-// runtime has these functions, and other libraries have better ones. So ours are weak and do nothing.
-// Arguments stay where they are.
+// Coverage for fuzzers (-fsanitize-coverage), which code may be built for at the same time. The
+// fuzzer's runtime has these functions, and other libraries have better ones. So ours are weak and
+// do nothing. Arguments stay where they are.
 #include "run/core/rt.h"
 
 #define RB_COVERAGE(name)              \

@@ -66,8 +66,8 @@ static void remove_objects(struct rb_self *me, uintptr_t from, size_t size)
         *size_at(at) = 0;
 }
 
-// Moves objects with their history and their locks. The places may overlap: a move upwards starts with the
-// last object.
+// Moves objects with their history and their locks. The places may overlap: a
+// move upwards starts with the last object.
 static void move_objects(struct rb_self *me, uintptr_t from, uintptr_t to, size_t size)
 {
     const bool up = to > from;

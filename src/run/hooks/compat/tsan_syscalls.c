@@ -250,8 +250,8 @@ static void end_control(int fd, long what, long r)
 #define SYS_memfd_secret 447
 #endif
 
-// Makes the program's system call and follows it (arch_syscall_*.S leads here all calls without a rule of
-// their own).
+// Makes the program's system call and follows it (arch_syscall_*.S leads
+// here all calls without a rule of their own).
 RB_HIDDEN long rb_call_by_number(long number, long a, long b, long c, long d, long e, long f);
 long rb_call_by_number(long number, long a, long b, long c, long d, long e, long f)
 {

@@ -16,8 +16,8 @@
 #define SIGNALS   65
 #define LIBCS_OWN 32 // libc's functions never block it
 
-// The program's handler in one word, so that our handler sees the old or the new one whole: the function,
-// and the flags of its call.
+// The program's handler in one word, so that our handler sees the old or the new one whole:
+// the function, and the flags of its call.
 #define STAYS_OPEN  (UINT64_C(1) << 60) // its own number is not blocked while it runs
 #define NODEFER     (UINT64_C(1) << 61) // SA_NODEFER was given
 #define TAKES_INFO  (UINT64_C(1) << 62) // the further arguments
@@ -190,9 +190,9 @@ static struct broken_step break_step(struct rb_self *me, int number, const sigin
     if (b.on)
         rb_object_unlock(b.on);
     rb_step_begins(me, 0, NULL);
-    // Deferred signals stay deferred until the handler has returned or jumps. If the mask has a signal of
-    // libc's own, they were deferred before the fault. Else they came on the way here, and the mask is the
-    // program's.
+    // Deferred signals stay deferred until the handler has returned or jumps. If the mask
+    // has a signal of libc's own, they were deferred before the fault. Else they came on the
+    // way here, and the mask is the program's.
     __builtin_memcpy(&mask, &context->uc_sigmask, sizeof(mask));
     if (me->deferred && mask & rb_signal_bit(LIBCS_OWN))
         __builtin_memcpy(&context->uc_sigmask, &me->deferred_mask, sizeof(mask)); // the kernel has ours
@@ -242,8 +242,8 @@ static bool is_ours(const struct sigaction *a)
     return (a->sa_flags & SA_SIGINFO) && a->sa_sigaction == rb_on_signal;
 }
 
-// Rewrites our handler to the program's. A handler that has run its only time is the standard action, with
-// its old flags.
+// Rewrites our handler to the program's. A handler that has run its only time is
+// the standard action, with its old flags.
 static void restore_asked(struct sigaction *a, uint64_t word)
 {
     a->sa_sigaction = function_of(word);
@@ -348,9 +348,9 @@ void rb_signal_asked(int number, struct sigaction *action)
         restore_asked(action, rb_load_acquire(&handlers[number]));
 }
 
-// Returns the action to install for the program's. With SA_RESETHAND the kernel would remove our handler
-// although the signal may have to be deferred. With SA_NODEFER a signal handed back to the kernel would
-// come again at once.
+// Returns the action to install for the program's. With SA_RESETHAND the kernel would remove
+// our handler although the signal may have to be deferred. With SA_NODEFER a signal handed
+// back to the kernel would come again at once.
 static struct sigaction make_action(const struct sigaction *action)
 {
     struct sigaction mine = *action;
@@ -369,7 +369,7 @@ int rb_signal_action(int number, const struct sigaction *action, struct sigactio
     const uint64_t previous = rb_load_acquire(&handlers[number]);
     if (action) {
         wanted = *action;
-        if (wanted.sa_sigaction == rb_on_signal) // the kernel has told the program
+        if (wanted.sa_sigaction == rb_on_signal) // the program got ours from the kernel
             restore_asked(&wanted, previous);
         action = &wanted;
     }

@@ -73,8 +73,8 @@ RB_HIDDEN bool rb_trap_of_watchpoint(siginfo_t *info, void *context);
 RB_HIDDEN bool rb_trap_arrived(siginfo_t *info, void *context);
 // Does the work of sigaction for SIGTRAP, once it is taken.
 RB_HIDDEN int rb_trap_action(const struct sigaction *action, struct sigaction *old);
-// Returns true if the program's mask blocks SIGTRAP. A new thread inherits this from its creator by
-// rb_trap_hide.
+// Returns true if the program's mask blocks SIGTRAP. A new thread
+// inherits this from its creator by rb_trap_hide.
 RB_HIDDEN bool rb_trap_hidden(void);
 RB_HIDDEN void rb_trap_hide(bool hidden);
 // Unblocks SIGTRAP, which the program's mask, or that of its next handler, may block.

@@ -1,12 +1,12 @@
-// Asynchronous cancellation. libc cancels a thread that allows it by a signal of its own. The signal's handler
-// unwinds the thread at any place. Inside the guard that would leave locks held for ever. So in a process
-// that both allows and uses cancellation, our handler calls libc's, and the signal is deferred to rb_leave
-// like others.
+// Asynchronous cancellation. libc cancels a thread that allows it by a signal of its own. The
+// signal's handler unwinds the thread at any place. Inside the guard that would leave locks held for
+// ever. So in a process that both allows and uses cancellation, our handler calls libc's, and the
+// signal is deferred to rb_leave like others.
 //
-// libc installs its handler at the first pthread_cancel, and sends the signal at once. To install ours
-// before that, the runtime cancels a thread of its own, which disallows cancellation and ends by itself.
-// This takes a third of a millisecond. It is not done if cancellation is allowed but never used, as in each
-// thread of libomp.
+// libc installs its handler at the first pthread_cancel, and sends the signal at once. To install
+// ours before that, the runtime cancels a thread of its own, which disallows cancellation and ends
+// by itself. This takes a third of a millisecond. It is not done if cancellation is allowed but
+// never used, as in each thread of libomp.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 

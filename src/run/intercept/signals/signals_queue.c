@@ -1,6 +1,6 @@
-// Real-time signals that wait for rb_leave. The kernel queues signals of one number in the order they were
-// sent, but one that is handed back to it goes to the end. So the thread keeps the contents, and hands back
-// a token.
+// Real-time signals that wait for rb_leave. The kernel queues signals of one number in the
+// order they were sent, but one that is handed back to it goes to the end. So the thread
+// keeps the contents, and hands back a token.
 //
 // Invariant: a delivery outside the guard takes the oldest contents kept for its number. A token adds no
 // contents, any other signal adds its own. So there are as many deliveries as signals, and their contents
@@ -23,8 +23,8 @@ static int send_to_self(struct rb_self *me, int number, siginfo_t *info)
                         info);
 }
 
-// The kernel takes a signal of kill(2) even without room for the contents, and makes it one without
-// contents.
+// The kernel takes a signal of kill(2) even without room for the
+// contents, and makes it one without contents.
 static void send_without_contents(struct rb_self *me, int number)
 {
     siginfo_t info = {.si_signo = number, .si_code = SI_USER};

@@ -1,10 +1,10 @@
 // SIGTRAP, which watchpoints need and the program may use for itself. Once it is taken our handler stays
 // installed. The program's action is kept here and returned to the program.
 //
-// Invariant: the program cannot tell. A SIGTRAP that is not a watchpoint's has its usual effect. If a mask,
-// also a handler's, blocks SIGTRAP, this is remembered and the signal is taken out of the mask, so that
-// traps get through. A SIGTRAP of other origin is blocked when it comes, and goes back into the kernel's
-// queue.
+// Invariant: the program cannot tell. A SIGTRAP that is not a watchpoint's has its usual
+// effect. If a mask, also a handler's, blocks SIGTRAP, this is remembered and the signal is
+// taken out of the mask, so that traps get through. A SIGTRAP of other origin is blocked when
+// it comes, and goes back into the kernel's queue.
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -28,8 +28,8 @@ static void mask_for_handler(const ucontext_t *context)
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
-// Handles a SIGTRAP of other origin. Returns true if it was handled: the program has no handler, or blocks
-// the signal.
+// Handles a SIGTRAP of other origin. Returns true if it was handled: the
+// program has no handler, or blocks the signal.
 static bool stray_trap(siginfo_t *info, ucontext_t *context)
 {
     if (trap_hidden && info->si_code <= 0) {
