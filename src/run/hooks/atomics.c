@@ -273,7 +273,7 @@ RB_INLINE bool quick_end(const struct rb_known *k, const volatile void *a, bool 
 // For a relaxed load: returns the thread's cache entry if its shadow has acquired all
 // of the object's clock, else NULL. Asked again after the load. No guard: a handler
 // in between can only make it acquire more.
-RB_INLINE const struct rb_known *collected(const volatile void *a)
+RB_INLINE const struct rb_known *find_collected(const volatile void *a)
 {
     const struct rb_self *me = rb_self_tls;
 
@@ -469,7 +469,7 @@ static inline bool orders_nothing(int order)
             rb_access_odd(a, sizeof(*a), RB_HOW_ATOMIC, pc);                                           \
             return value;                                                                              \
         }                                                                                              \
-        const struct rb_known *c = order == __ATOMIC_RELAXED ? collected(a) : NULL;                    \
+        const struct rb_known *c = order == __ATOMIC_RELAXED ? find_collected(a) : NULL;               \
         if (c) {                                                                                       \
             value = RAW_LOAD(a);                                                                       \
             if (rb_known_heard(c, (uintptr_t)a)) {                                                     \

@@ -7,7 +7,7 @@
 
 // ---- queries -------------------------------------------------------------------------------------------
 
-static bool block_at(const volatile void *address, struct rb_block *b)
+static bool find_block(const volatile void *address, struct rb_block *b)
 {
     struct rb_self *me = rb_enter();
     const bool found = me && rb_heap_block((uintptr_t)address, b);
@@ -17,9 +17,9 @@ static bool block_at(const volatile void *address, struct rb_block *b)
     return found;
 }
 
-static bool block_begins(const volatile void *address, struct rb_block *b)
+static bool is_block_start(const volatile void *address, struct rb_block *b)
 {
-    return block_at(address, b) && b->address == (uintptr_t)address;
+    return find_block(address, b) && b->address == (uintptr_t)address;
 }
 
 RB_WEAK size_t __sanitizer_get_estimated_allocated_size(size_t size);
@@ -33,7 +33,7 @@ RB_WEAK int __sanitizer_get_ownership(const volatile void *block)
 {
     struct rb_block b;
 
-    return block_begins(block, &b);
+    return is_block_start(block, &b);
 }
 
 RB_WEAK const void *__sanitizer_get_allocated_begin(const void *address);
@@ -41,7 +41,7 @@ RB_WEAK const void *__sanitizer_get_allocated_begin(const void *address)
 {
     struct rb_block b;
 
-    return block_at(address, &b) ? (const void *)b.address : NULL;
+    return find_block(address, &b) ? (const void *)b.address : NULL;
 }
 
 RB_WEAK size_t __sanitizer_get_allocated_size(const volatile void *block);
@@ -49,7 +49,7 @@ RB_WEAK size_t __sanitizer_get_allocated_size(const volatile void *block)
 {
     struct rb_block b;
 
-    return block_begins(block, &b) ? b.size : 0;
+    return is_block_start(block, &b) ? b.size : 0;
 }
 
 RB_WEAK size_t __sanitizer_get_allocated_size_fast(const volatile void *block);
@@ -57,7 +57,7 @@ RB_WEAK size_t __sanitizer_get_allocated_size_fast(const volatile void *block)
 {
     struct rb_block b;
 
-    return block_begins(block, &b) ? b.size : 0;
+    return is_block_start(block, &b) ? b.size : 0;
 }
 
 RB_WEAK size_t __sanitizer_get_current_allocated_bytes(void);

@@ -156,7 +156,7 @@ static rb_stack alloc_stack(struct rb_self *me, uintptr_t pc)
     return stack;
 }
 
-static void block_new(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
+static void add_block(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
 {
     const bool dear = rb_process.collides || (rb_process.by_cost && !rb_adaptive_affords());
     const rb_stack stack = dear ? 0 : alloc_stack(me, pc);
@@ -164,7 +164,7 @@ static void block_new(struct rb_self *me, uintptr_t address, size_t size, uintpt
                                                       dear || stack ? me->id : RB_NO_THREAD, dear ? pc : 0});
 }
 
-static void block_gone(uintptr_t address)
+static void remove_block(uintptr_t address)
 {
     struct place *p = blocks ? place_of(address) : NULL;
 
@@ -230,7 +230,7 @@ static RB_NOINLINE void *follow_alloc_slow(void *block, size_t size, uintptr_t p
         }
         if (is_kept()) {
             count_block(me);
-            block_new(me, (uintptr_t)block, size, pc);
+            add_block(me, (uintptr_t)block, size, pc);
         }
         rb_leave(me);
         if (RB_UNLIKELY(rb_heap_told_new != NULL))
@@ -262,7 +262,7 @@ static RB_NOINLINE void follow_free_slow(void *block, uintptr_t pc, bool reports
             rb_record_freed(me, (uintptr_t)block);
             count_block(me);
         }
-        block_gone((uintptr_t)block);
+        remove_block((uintptr_t)block);
         if (reports)
             rb_races_report(me);
         rb_leave(me);

@@ -80,7 +80,7 @@ static void rb_wait_begins(int flags)
 //
 // Returns true for the first uses of an object by this thread, then for one of 64. Checking all uses of a
 // lock would cost more than the lock. A word holds the address's 48 bits and the number of uses.
-static bool is_worth_a_look(const volatile void *object)
+static bool is_sampled_use(const volatile void *object)
 {
     struct rb_self *me = rb_self_get();
 
@@ -96,7 +96,7 @@ static bool is_worth_a_look(const volatile void *object)
     return times <= 8 || times % 64 == 0;
 }
 
-#define USED_AT(object, pc) (is_worth_a_look(object) ? RB_TOUCH_AT(RB_HOW_ATOMIC, object, 1, pc) : (void)0)
+#define USED_AT(object, pc) (is_sampled_use(object) ? RB_TOUCH_AT(RB_HOW_ATOMIC, object, 1, pc) : (void)0)
 #define USED(object)        USED_AT(object, RB_PC)
 #define MADE(object)        WRITE(object, 1)
 #define RB_TAKES(ret, name, params, args, done, touch, after) \

@@ -24,12 +24,12 @@ RB_INTERCEPT_LATE(void, _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setE
 // releases and acquires before it drops one. A thread that does so while another is inside cannot tell
 // which drop is the last, and loses an edge.
 static char exceptions; // the address is the sync object of all of them
-static uint32_t letting_go;
+static uint32_t dropping;
 static RB_TLS bool has_rethrown;
 
-static void before_letting_go(void)
+static void begin_drop(void)
 {
-    const bool alone = rb_fetch_add_seq_cst(&letting_go, 1) == 0;
+    const bool alone = rb_fetch_add_seq_cst(&dropping, 1) == 0;
     struct rb_self *me = rb_resting() ? NULL : rb_enter();
 
     if (!me)
@@ -41,16 +41,16 @@ static void before_letting_go(void)
     rb_leave(me);
 }
 
-static void after_letting_go(void)
+static void end_drop(void)
 {
-    rb_fetch_sub_seq_cst(&letting_go, 1);
+    rb_fetch_sub_seq_cst(&dropping, 1);
 }
 
 RB_INTERCEPT_LATE(void, _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, (void *pointer))
 {
-    before_letting_go();
+    begin_drop();
     RB_REAL_LATE(_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv)(pointer);
-    after_letting_go();
+    end_drop();
 }
 
 RB_INTERCEPT_LATE(void, _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE, (void *pointer))
@@ -65,7 +65,7 @@ RB_INTERCEPT_LATE(void, __cxa_end_catch, (void))
         RB_REAL_LATE(__cxa_end_catch)();
         return;
     }
-    before_letting_go();
+    begin_drop();
     RB_REAL_LATE(__cxa_end_catch)();
-    after_letting_go();
+    end_drop();
 }

@@ -85,7 +85,7 @@ RB_OPERATES(semop, (int set, struct sembuf *op, size_t n), (set, op, n))
 RB_OPERATES(semtimedop, (int set, struct sembuf *op, size_t n, const struct timespec *t), (set, op, n, t))
 
 // Forgets the history of the memory. Without the segment's size, all history is forgotten.
-static void segment_came(struct rb_self *me, uintptr_t address, int segment)
+static void attach_segment(struct rb_self *me, uintptr_t address, int segment)
 {
     if (rb_host.sandboxed)
         rb_lost_edge(me);
@@ -100,7 +100,7 @@ RB_INTERCEPT(void *, shmat, (int segment, const void *at, int flags))
     void *r = RB_REAL(shmat)(segment, at, flags);
     rb_fd_acquire(IPC);
     if (r != (void *)-1)
-        RB_BESIDE((void)0, segment_came(me, (uintptr_t)r, segment));
+        RB_BESIDE((void)0, attach_segment(me, (uintptr_t)r, segment));
     return r;
 }
 

@@ -63,8 +63,8 @@ static void read_attributes(struct rb_self *child, const pthread_attr_t *attr)
 }
 
 // Blocks that libc frees meanwhile belong to stacks that it keeps.
-static int really_create(struct rb_self *me, pthread_t *thread, const pthread_attr_t *attr,
-                         void *(*function)(void *), void *argument)
+static int create_real(struct rb_self *me, pthread_t *thread, const pthread_attr_t *attr,
+                       void *(*function)(void *), void *argument)
 {
     if (me)
         me->creating = true;
@@ -94,7 +94,7 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*
     if (!child) {
         if (s)
             rb_arena_free(&rb_process.arena, s, sizeof(*s));
-        return really_create(me, thread, attr, function, argument);
+        return create_real(me, thread, attr, function, argument);
     }
     // Signals are blocked until the thread has its state. Else a handler on it would get a state of its
     // own, without the creator's clock.
@@ -107,7 +107,7 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*
     sigfillset(&all);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s->mask, 8);
     const sigset_t mask = s->mask; // `s` belongs to the thread once it runs
-    const int r = really_create(me, thread, attr, run_thread, s);
+    const int r = create_real(me, thread, attr, run_thread, s);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
     if ((me = rb_enter()) != NULL) {
         if (r) {
@@ -136,7 +136,7 @@ RB_INTERCEPT(int, thrd_create, (thrd_t * thread, thrd_start_t start, void *argum
 
 // ---- joining -------------------------------------------------------------------------------------------
 
-static struct rb_self *before_join(pthread_t handle)
+static struct rb_self *begin_join(pthread_t handle)
 {
     struct rb_self *me = rb_enter(), *t = NULL;
 
@@ -147,7 +147,7 @@ static struct rb_self *before_join(pthread_t handle)
     return t;
 }
 
-static void after_join(struct rb_self *t, pthread_t handle, bool done)
+static void end_join(struct rb_self *t, pthread_t handle, bool done)
 {
     const int saved = errno;
     struct rb_self *me = rb_enter();
@@ -162,13 +162,13 @@ static void after_join(struct rb_self *t, pthread_t handle, bool done)
     errno = saved;
 }
 
-#define RB_JOIN_BY(name, params, args, success)  \
-    RB_INTERCEPT(int, name, params)              \
-    {                                            \
-        struct rb_self *joined = before_join(t); \
-        const int r = RB_REAL(name) args;        \
-        after_join(joined, t, r == success);     \
-        return r;                                \
+#define RB_JOIN_BY(name, params, args, success) \
+    RB_INTERCEPT(int, name, params)             \
+    {                                           \
+        struct rb_self *joined = begin_join(t); \
+        const int r = RB_REAL(name) args;       \
+        end_join(joined, t, r == success);      \
+        return r;                               \
     }
 RB_JOIN_BY(pthread_join, (pthread_t t, void **result), (t, result), 0)
 RB_JOIN_BY(pthread_tryjoin_np, (pthread_t t, void **result), (t, result), 0)
@@ -186,14 +186,14 @@ struct wait {
     int result; // EOWNERDEAD: the last owner died with it locked; not known when the thread is cancelled
 };
 
-static void locked_again(void *given)
+static void end_wait(void *given)
 {
     const struct wait *w = given;
 
     RB_BESIDE((void)0, rb_on_robust_lock(me, (uintptr_t)w->mutex, w->result));
 }
 
-static void unlocked_to_wait(void *mutex)
+static void begin_wait(void *mutex)
 {
     struct rb_self *me = rb_enter();
 
@@ -203,16 +203,16 @@ static void unlocked_to_wait(void *mutex)
     }
 }
 
-#define RB_WAIT_ON(name, params, args)          \
-    RB_INTERCEPT(int, name, params)             \
-    {                                           \
-        struct wait w = {m, 0};                 \
-        RB_TOUCH(RB_HOW_ATOMIC, c, 1);          \
-        unlocked_to_wait(m);                    \
-        pthread_cleanup_push(locked_again, &w); \
-        w.result = RB_REAL(name) args;          \
-        pthread_cleanup_pop(1);                 \
-        return w.result;                        \
+#define RB_WAIT_ON(name, params, args)      \
+    RB_INTERCEPT(int, name, params)         \
+    {                                       \
+        struct wait w = {m, 0};             \
+        RB_TOUCH(RB_HOW_ATOMIC, c, 1);      \
+        begin_wait(m);                      \
+        pthread_cleanup_push(end_wait, &w); \
+        w.result = RB_REAL(name) args;      \
+        pthread_cleanup_pop(1);             \
+        return w.result;                    \
     }
 RB_WAIT_ON(pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m))
 RB_WAIT_ON(pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *t),
@@ -256,7 +256,7 @@ static bool change_onces(void *old, void *new)
 }
 
 // Inside the guard.
-static void once_begins(struct rb_self *me, void *control)
+static void begin_once(struct rb_self *me, void *control)
 {
     if (change_onces(control, control) || onces.more)
         rb_lost_edge(me);
@@ -264,12 +264,12 @@ static void once_begins(struct rb_self *me, void *control)
         onces.more = !change_onces(NULL, control);
 }
 
-static void before_others(void *control)
+static void release_for_others(void *control)
 {
     RB_BESIDE((void)0, rb_on_release(me, (uintptr_t)control));
 }
 
-static void after_others(void *control)
+static void acquire_from_others(void *control)
 {
     RB_BESIDE((void)0, rb_on_acquire(me, (uintptr_t)control));
 }
@@ -279,7 +279,7 @@ static void run_once(void)
     struct once *o = running_once;
 
     running_once = o->outer;
-    RB_BESIDE((void)0, once_begins(me, o->control));
+    RB_BESIDE((void)0, begin_once(me, o->control));
     o->function();
     RB_BESIDE((void)0, change_onces(o->control, NULL); rb_on_release(me, (uintptr_t)o->control));
 }
@@ -291,7 +291,7 @@ RB_INTERCEPT(int, pthread_once, (pthread_once_t * control, void (*function)(void
     running_once = &o;
     const int r = RB_REAL(pthread_once)(control, run_once);
     running_once = outer;
-    after_others(control);
+    acquire_from_others(control);
     return r;
 }
 
@@ -302,7 +302,7 @@ RB_INTERCEPT(void, call_once, (once_flag * flag, void (*function)(void)))
     running_once = &o;
     RB_REAL(call_once)(flag, run_once);
     running_once = outer;
-    after_others(flag);
+    acquire_from_others(flag);
 }
 
 // ---- C++ static initialisation -------------------------------------------------------------------------
@@ -320,7 +320,7 @@ RB_WEAK int __cxa_guard_acquire(uint32_t *guard)
     while (!(seen & GUARD_DONE)) {
         if (!(seen & GUARD_BUSY)) {
             if (rb_cas_strong_acq_rel(guard, &seen, seen | GUARD_BUSY)) {
-                after_others(guard); // they tried, and threw
+                acquire_from_others(guard); // they tried, and threw
                 return 1;
             }
             continue;
@@ -330,13 +330,13 @@ RB_WEAK int __cxa_guard_acquire(uint32_t *guard)
         syscall(SYS_futex, guard, FUTEX_WAIT_PRIVATE, seen | GUARD_SLEEPERS, NULL, NULL, 0);
         seen = rb_load_acquire(guard);
     }
-    after_others(guard);
+    acquire_from_others(guard);
     return 0;
 }
 
 static void guard_leave(uint32_t *guard, uint32_t value)
 {
-    before_others(guard);
+    release_for_others(guard);
     const uint32_t before = rb_exchange_acq_rel(guard, value);
 
     if (before & GUARD_SLEEPERS)
@@ -379,7 +379,7 @@ static struct handler *new_handler(void)
 }
 
 // Acquires the registration of the handler, and the libraries that other threads have used and closed.
-static void before_handler(void)
+static void begin_handler(void)
 {
     RB_BESIDE((void)0, rb_on_acquire(me, (uintptr_t)&exit_handlers); rb_libraries_acquire(me));
 }
@@ -388,7 +388,7 @@ static void run_handler(void *given)
 {
     const struct handler h = *(struct handler *)given;
 
-    before_handler();
+    begin_handler();
     h.function(h.argument);
 }
 
@@ -396,7 +396,7 @@ static void run_with_status(int status, void *given)
 {
     const struct handler h = *(struct handler *)given;
 
-    before_handler();
+    begin_handler();
     h.with_status(status, h.argument);
 }
 
@@ -423,25 +423,25 @@ RB_INTERCEPT(int, on_exit, (void (*function)(int, void *), void *argument))
 // libc passes no argument to the handlers of at_quick_exit, so they cannot be told apart.
 RB_INTERCEPT(int, __cxa_at_quick_exit, (void (*function)(void *), void *dso))
 {
-    before_others(&exit_handlers);
+    release_for_others(&exit_handlers);
     return RB_REAL(__cxa_at_quick_exit)(function, dso);
 }
 
 RB_INTERCEPT(void, quick_exit, (int status))
 {
-    after_others(&exit_handlers);
+    acquire_from_others(&exit_handlers);
     RB_REAL(quick_exit)(status);
     __builtin_unreachable();
 }
 
 #if !defined(RB_STATIC)
 // Runs a function given to atexit: it has no argument, and its library may be unloaded.
-static void run_plain(void *given)
+static void run_atexit(void *given)
 {
     const struct handler h = *(struct handler *)given;
     struct dl_find_object file;
 
-    before_handler();
+    begin_handler();
     if (!_dl_find_object((void *)(uintptr_t)h.argument, &file))
         ((void (*)(void))(uintptr_t)h.argument)();
 }
@@ -456,7 +456,7 @@ RB_WEAK int atexit(void (*function)(void))
     if (!h)
         return RB_REAL(__cxa_atexit)((void (*)(void *))(void (*)(void))function, NULL, NULL);
     *h = (struct handler){NULL, NULL, (void *)(uintptr_t)function};
-    return RB_REAL(__cxa_atexit)(run_plain, h, NULL);
+    return RB_REAL(__cxa_atexit)(run_atexit, h, NULL);
 }
 #endif
 

@@ -292,7 +292,7 @@ RB_INTERCEPT(int, pclose, (FILE * f))
 
 // ---- locks ---------------------------------------------------------------------------------------------
 
-static void stream_locked(FILE *f)
+static void lock_stream(FILE *f)
 {
     struct rb_self *me = rb_enter();
 
@@ -305,7 +305,7 @@ static void stream_locked(FILE *f)
 RB_INTERCEPT(void, flockfile, (FILE * f))
 {
     RB_REAL(flockfile)(f);
-    stream_locked(f);
+    lock_stream(f);
 }
 
 RB_INTERCEPT(int, ftrylockfile, (FILE * f))
@@ -313,7 +313,7 @@ RB_INTERCEPT(int, ftrylockfile, (FILE * f))
     const int r = RB_REAL(ftrylockfile)(f);
 
     if (r == 0)
-        stream_locked(f);
+        lock_stream(f);
     return r;
 }
 

@@ -155,7 +155,7 @@ static bool is_in_our_file(uintptr_t pc)
            ours.dlfo_map_start == of_pc.dlfo_map_start;
 }
 
-static void *open_as(uintptr_t pc, const char *path, int mode)
+static void *open_from(uintptr_t pc, const char *path, int mode)
 {
     struct search s = {pc, 0};
 
@@ -169,7 +169,7 @@ static void *open_as(uintptr_t pc, const char *path, int mode)
 RB_INTERCEPT(void *, dlopen, (const char *path, int mode))
 {
     rb_libraries_begin(false);
-    void *library = open_as(RB_PC, path, mode);
+    void *library = open_from(RB_PC, path, mode);
     rb_libraries_end();
     return library;
 }

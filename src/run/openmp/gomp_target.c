@@ -133,7 +133,7 @@ RB_INTERCEPT(void, GOMP_target_ext,
 }
 
 // Without dependences, and without a device, there is nothing to follow.
-static void before_moving(unsigned flags, void **depend)
+static void begin_move(unsigned flags, void **depend)
 {
     if (!rb_gomp_tells())
         return;
@@ -147,7 +147,7 @@ RB_INTERCEPT(void, GOMP_target_update_ext,
              (int device, size_t count, void **addresses, size_t *sizes, unsigned short *kinds,
               unsigned flags, void **depend))
 {
-    before_moving(flags, depend);
+    begin_move(flags, depend);
     RB_OMP_REAL(GOMP_target_update_ext)(device, count, addresses, sizes, kinds, flags, depend);
 }
 
@@ -155,6 +155,6 @@ RB_INTERCEPT(void, GOMP_target_enter_exit_data,
              (int device, size_t count, void **addresses, size_t *sizes, unsigned short *kinds,
               unsigned flags, void **depend))
 {
-    before_moving(flags, depend);
+    begin_move(flags, depend);
     RB_OMP_REAL(GOMP_target_enter_exit_data)(device, count, addresses, sizes, kinds, flags, depend);
 }

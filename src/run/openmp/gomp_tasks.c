@@ -300,7 +300,7 @@ struct rb_omp_task *rb_gomp_task_new(void **depend, bool detached)
     return task;
 }
 
-static void after_detached(struct rb_omp_task *task, uintptr_t event)
+static void end_detached(struct rb_omp_task *task, uintptr_t event)
 {
     struct rb_self *me = rb_enter();
 
@@ -340,7 +340,7 @@ RB_INTERCEPT(void, GOMP_task,
      flags, depend, priority, detach);
     rb_gomp_leave(inside);
     if (detached)
-        after_detached(task, h->word[0]);
+        end_detached(task, h->word[0]);
 }
 
 // ---- taskloop ------------------------------------------------------------------------------------------

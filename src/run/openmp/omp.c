@@ -19,7 +19,7 @@ static struct rb_arena records;
 
 // Starts a new arena in the child. The parent's records stay mapped and in use by this stack. A lock of the
 // old arena may be held by a thread that does not exist here.
-static void after_fork(void)
+static void reset_after_fork(void)
 {
     rb_arena_init(&records, rb_options.memory / SHARE);
 }
@@ -33,7 +33,7 @@ static void set_up(void)
         return;
     if (rb_cas_strong_acquire(&state, &none, 1)) {
         rb_arena_init(&records, rb_options.memory / SHARE);
-        pthread_atfork(NULL, NULL, after_fork);
+        pthread_atfork(NULL, NULL, reset_after_fork);
         rb_store_release(&state, 2);
     }
     while (rb_load_acquire(&state) != 2)

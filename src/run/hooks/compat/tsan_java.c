@@ -29,7 +29,7 @@ static uint32_t *sizes; // size of the object that begins at a unit, in units; 0
         rb_leave(me);                         \
     }
 
-static bool in_heap(uintptr_t address, size_t size)
+static bool is_in_heap(uintptr_t address, size_t size)
 {
     return sizes && address >= heap && address < heap_end && size <= heap_end - address;
 }
@@ -55,14 +55,14 @@ static void begin_heap(struct rb_self *me, uintptr_t from, size_t size)
 static void add_object(struct rb_self *me, uintptr_t object, size_t size)
 {
     rb_memory_new(me, object, size);
-    if (in_heap(object, size))
+    if (is_in_heap(object, size))
         *size_at(object) = (uint32_t)(size / UNIT);
 }
 
 static void remove_objects(struct rb_self *me, uintptr_t from, size_t size)
 {
     rb_memory_new(me, from, size);
-    for (uintptr_t at = from; in_heap(from, size) && at < from + size; at += UNIT)
+    for (uintptr_t at = from; is_in_heap(from, size) && at < from + size; at += UNIT)
         *size_at(at) = 0;
 }
 
@@ -74,7 +74,7 @@ static void move_objects(struct rb_self *me, uintptr_t from, uintptr_t to, size_
 
     rb_history_move(me, from, to, size);
     rb_objects_move(me, from, to, size);
-    if (!in_heap(from, size) || !in_heap(to, size))
+    if (!is_in_heap(from, size) || !is_in_heap(to, size))
         return;
     for (size_t i = 0; i < size; i += UNIT) {
         const size_t at = up ? size - UNIT - i : i;
@@ -95,7 +95,7 @@ RB_JAVA(finalize, (void), rb_lost_edge(me))
 RB_EXPORT size_t __tsan_java_find(uintptr_t *from, uintptr_t to);
 RB_EXPORT size_t __tsan_java_find(uintptr_t *from, uintptr_t to)
 {
-    for (uintptr_t at = *from; in_heap(at, 0) && at < to; at += UNIT)
+    for (uintptr_t at = *from; is_in_heap(at, 0) && at < to; at += UNIT)
         if (*size_at(at)) {
             *from = at;
             return *size_at(at) * (size_t)UNIT;

@@ -77,7 +77,7 @@ static void carry_bytes(int from, int to)
     rb_fd_release(rb_fd_object(to));
 }
 
-static bool call_found_no_room(long r)
+static bool is_out_of_room(long r)
 {
     return r == -EAGAIN || (r == -1 && errno == EAGAIN);
 }
@@ -86,7 +86,7 @@ static void end_sending(int fd, long r)
 {
     if (r >= 0)
         rb_fd_had_room(rb_fd_object(fd));
-    else if (call_found_no_room(r))
+    else if (is_out_of_room(r))
         rb_fd_is_tight(rb_fd_object(fd));
 }
 
@@ -101,7 +101,7 @@ static void end_reading(int fd, long r, long to)
         rb_fd_read_signals((const void *)to, (size_t)r);
 }
 
-static void poll_ended(const struct pollfd *of, unsigned long n, long r, uintptr_t pc)
+static void end_polling(const struct pollfd *of, unsigned long n, long r, uintptr_t pc)
 {
     for (unsigned long i = 0; r >= 0 && of && i < n; i++) {
         if (of[i].revents & POLLOUT)

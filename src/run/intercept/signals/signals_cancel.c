@@ -24,7 +24,7 @@ struct kernel_action { // the layout of rt_sigaction
 
 static void (*libcs)(int, siginfo_t *, void *);
 
-static void on_cancel(int number, siginfo_t *info, void *context)
+static void handle_cancel(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
     struct rb_self *me = rb_self_tls;
@@ -73,10 +73,10 @@ static void stand_in_front(void)
     install_libc_handler();
     pthread_setcancelstate(state, NULL);
     if (syscall(SYS_rt_sigaction, LIBC_CANCELS, NULL, &a, 8) || (uintptr_t)a.handler <= 1 ||
-        !(a.flags & SA_SIGINFO) || a.handler == on_cancel)
+        !(a.flags & SA_SIGINFO) || a.handler == handle_cancel)
         return;
     libcs = a.handler;
-    a.handler = on_cancel;
+    a.handler = handle_cancel;
     syscall(SYS_rt_sigaction, LIBC_CANCELS, &a, NULL, 8);
 }
 

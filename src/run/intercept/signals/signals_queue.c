@@ -55,7 +55,7 @@ static bool keep_contents(struct rb_signal_queue *q, int number, const siginfo_t
     return false;
 }
 
-static struct rb_kept_signal *oldest_kept(struct rb_signal_queue *q, int number)
+static struct rb_kept_signal *find_oldest(struct rb_signal_queue *q, int number)
 {
     struct rb_kept_signal *oldest = NULL;
 
@@ -75,7 +75,7 @@ static void exchange_contents(struct rb_signal_queue *q, struct rb_kept_signal *
     k->order = rb_add_fetch_relaxed(&q->arrivals, 1);
 }
 
-static void give_up(struct rb_signal_queue *q, struct rb_kept_signal *k)
+static void drop_kept(struct rb_signal_queue *q, struct rb_kept_signal *k)
 {
     rb_store_relaxed(&k->number, 0);
     rb_sub_fetch_relaxed(&q->count, 1);
@@ -94,7 +94,7 @@ void rb_signal_keep(struct rb_self *me, int number, siginfo_t *info)
     struct rb_signal_queue *q = &me->signals;
     const bool token = info->si_errno == TOKEN;
 
-    if (number >= KERNELS_FIRST && token && !oldest_kept(q, number))
+    if (number >= KERNELS_FIRST && token && !find_oldest(q, number))
         info->si_errno = 0; // another fiber of the thread has kept it
     if (number < KERNELS_FIRST || (info->si_errno != TOKEN && !keep_contents(q, number, info))) {
         rb_signal_again(me, number, info);
@@ -116,7 +116,7 @@ bool rb_signal_oldest(struct rb_self *me, int number, siginfo_t *info)
         return true;
     if (token)
         info->si_errno = 0;
-    struct rb_kept_signal *k = q && q->count ? oldest_kept(q, number) : NULL;
+    struct rb_kept_signal *k = q && q->count ? find_oldest(q, number) : NULL;
     const bool overflowed = q && q->overflowed & rb_signal_bit(number),
                empty = overflowed && has_no_contents(info);
     if (!k)
@@ -124,8 +124,8 @@ bool rb_signal_oldest(struct rb_self *me, int number, siginfo_t *info)
     token |= empty;
     exchange_contents(q, k, info);
     if (token)
-        give_up(q, k);
-    if (overflowed && oldest_kept(q, number))
+        drop_kept(q, k);
+    if (overflowed && find_oldest(q, number))
         send_without_contents(me, number);
     return true;
 }
@@ -142,7 +142,7 @@ void rb_signal_forget(struct rb_self *me, const sigset_t *mask)
     __builtin_memcpy(&blocked, mask, sizeof(blocked));
     for (unsigned i = 0; i < RB_SIGNALS_KEPT; i++)
         if (q->kept[i].number && !(blocked & rb_signal_bit((int)q->kept[i].number)))
-            give_up(q, &q->kept[i]);
+            drop_kept(q, &q->kept[i]);
     q->overflowed &= blocked; // no signal of the others is queued any more
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, 8);
 }

@@ -17,7 +17,7 @@ bool rb_trap_taken;             // written once, before the second thread
 static struct sigaction wanted; // by the program; as with sigaction, one thread at a time changes it
 static RB_TLS bool trap_hidden; // the program's mask blocks it
 
-static void mask_for_handler(const ucontext_t *context)
+static void set_handler_mask(const ucontext_t *context)
 {
     const uint64_t bit = rb_signal_bit(SIGTRAP);
     uint64_t mask, more;
@@ -30,7 +30,7 @@ static void mask_for_handler(const ucontext_t *context)
 
 // Handles a SIGTRAP of other origin. Returns true if it was handled: the
 // program has no handler, or blocks the signal.
-static bool stray_trap(siginfo_t *info, ucontext_t *context)
+static bool handle_stray(siginfo_t *info, ucontext_t *context)
 {
     if (trap_hidden && info->si_code <= 0) {
         trap_hidden = false;
@@ -42,7 +42,7 @@ static bool stray_trap(siginfo_t *info, ucontext_t *context)
         return true;
     }
     if (rb_signal_has_handler(&wanted)) {
-        mask_for_handler(context);
+        set_handler_mask(context);
         if (wanted.sa_flags & SA_RESETHAND)
             wanted = (struct sigaction){.sa_handler = SIG_DFL};
         return false;
@@ -62,12 +62,12 @@ bool rb_trap_of_watchpoint(siginfo_t *info, void *context)
 
 bool rb_trap_arrived(siginfo_t *info, void *context)
 {
-    return rb_trap_taken && stray_trap(info, context);
+    return rb_trap_taken && handle_stray(info, context);
 }
 
 // All signals are blocked while a trap is handled. Else a handler of the program on top of ours would run
 // with SIGTRAP blocked and hit the watchpoint again and again. A frequent timer could keep us from removing
-// the watchpoint for ever. The program's own handler gets its own mask (mask_for_handler).
+// the watchpoint for ever. The program's own handler gets its own mask (set_handler_mask).
 static int install_trap(void)
 {
     struct sigaction mine = {.sa_sigaction = rb_on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
