@@ -63,7 +63,7 @@ void rb_fd_sends_messages(const struct mmsghdr *m, unsigned count, uintptr_t pc)
         rb_fd_sends_message(&m[i].msg_hdr, pc);
 }
 
-// Writes the bytes, the sender's address and the control messages.
+// Records the write of the bytes, the sender's address and the control messages.
 // `room` is the space given for the address.
 static void touch_message(const struct msghdr *m, ssize_t r, socklen_t room, uintptr_t pc)
 {
@@ -624,7 +624,7 @@ static void asks_for_signals(int what, int argument)
 RB_CONTROLS(fcntl)
 RB_CONTROLS(fcntl64)
 
-// How much there is to read, and the settings that F_SETFL can change as well.
+// ioctl returns the number of bytes to read, and changes settings as F_SETFL does.
 RB_INTERCEPT(int, ioctl, (int fd, unsigned long what, ...))
 {
     va_list list;

@@ -3,10 +3,9 @@
 // ever. So in a process that both allows and uses cancellation, our handler calls libc's, and the
 // signal is deferred to rb_leave like others.
 //
-// libc installs its handler at the first pthread_cancel, and sends the signal at once. To install
-// ours before that, the runtime cancels a thread of its own, which disallows cancellation and ends
-// by itself. This takes a third of a millisecond. It is not done if cancellation is allowed but
-// never used, as in each thread of libomp.
+// libc installs its handler at the first pthread_cancel, and sends the signal at once. To install ours before
+// that, the runtime cancels a thread of its own, which disallows cancellation and ends by itself. This is done
+// only where cancellation is both allowed and used: libomp allows it in each of its threads, and never uses it.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
