@@ -18,12 +18,11 @@ RB_HIDDEN void rb_barriers_reset_after_fork(void);
 // are ordered after all threads that have closed it. An object stands for that lock: dlopen and dlclose
 // release and acquire it, before and after.
 //
-// Several threads may be inside the loader, and their order is not known. The first one to
-// enter is followed. The others are not recorded while they are inside, and an edge is
-// lost when they enter and when they leave:
-//   earlier accesses of another thread   are forgotten, and so ordered before all constructors and destructors
-//   accesses inside, of another thread   are not recorded, and so race with nothing
-//   accesses inside, of the first        are forgotten when another one leaves, as it may use the library then
+// Several threads may be inside the loader, and their order is not known. The first one to enter is followed.
+// The others are not recorded while they are inside, and an edge is lost when they enter and leave:
+//   earlier accesses of another   are forgotten, and so ordered before all constructors and destructors
+//   accesses inside, of another   are not recorded, and so race with nothing
+//   accesses inside, of the first are forgotten when another leaves, as it may use the library then
 // No thread waits here: a constructor could take a lock of ours and the loader's in the other order.
 
 // Around dlopen and dlclose, outside the guard. The loader may call
