@@ -75,7 +75,7 @@ __railbird_\name:
 	.endm
 
 // Returns, carry clear, if the site is queued for patching by another thread: rb_is_drowsy() of run/sites/sites.h.
-	.macro	doze
+	.macro	skip_queued
 	movq	rb_drowsy@gottpoff(%rip), %r11
 	addq	%fs:0, %r11
 	movl	(%rsp), %r10d
@@ -124,7 +124,7 @@ __railbird_\name:
 	.macro	access name, size, how
 	begin	\name
 	pass
-	doze
+	skip_queued
 	thin
 	movl	$RB_SIZED(\size, \how), %r10d
 	leave_to rb_hooked_access
@@ -134,7 +134,7 @@ __railbird_\name:
 // Carry: go to the instrumented copy. Patched out, the call is `test`, which clears carry.
 	.section rb_hooks, "ax", @progbits
 	begin	probe
-	doze
+	skip_queued
 	leave_to rb_sampling_probe
 	end	probe
 
@@ -146,7 +146,7 @@ __railbird_\name:
 	.macro	range name, function
 	begin	\name
 	pass
-	doze
+	skip_queued
 	movq	%rsi, %r10
 	leave_to \function
 	end	\name
