@@ -17,7 +17,7 @@
 #include "inproc/modules.h"
 #include "run/access/access.h"
 #include "run/access/address_filter.h"
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/record/record.h"
 #include "run/sampler/sampling.h"
 #include "run/watchpoint/watchpoints.h"

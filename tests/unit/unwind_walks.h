@@ -3,7 +3,7 @@
 #ifndef RB_TESTS_UNWIND_WALKS_H
 #define RB_TESTS_UNWIND_WALKS_H
 
-#include "run/stack/stack_tree.h"
+#include "run/core/stack.h"
 
 #define TABLE ((size_t)32 << 20)
 #define MOST  512 // frames that a yardstick walk takes

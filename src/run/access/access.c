@@ -1,4 +1,4 @@
-// A sampled access: is it in the history already, who made it, does it race.
+// A sampled access: looked up in the history, put into it with its stack, and reported if it races.
 #include "run/access/access.h"
 
 #include "run/access/address_filter.h"
@@ -9,11 +9,12 @@
 #include "run/sites/sites.h"
 
 #define FREED_KEPT 1024u
-#define AROUND     32768u // bytes on either side of a piece that are compared with what is recorded
+#define AROUND     32768u // bytes on either side of a piece that are checked against the history
 
-// Into the history, unless it is there already; `frame` if it is not the caller's at pc.
-RB_INLINE void put(struct rb_self *me, const struct rb_touch *t, uintptr_t pc,
-                   const struct rb_unwind_frame *frame)
+// Puts the access into the history, unless it is there already. `frame`: its frame, if it is not the
+// caller's at pc.
+RB_INLINE void put_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc,
+                          const struct rb_unwind_frame *frame)
 {
     struct rb_hit hit;
 
@@ -29,16 +30,16 @@ RB_INLINE void put(struct rb_self *me, const struct rb_touch *t, uintptr_t pc,
         rb_race_found(me, t, where, &hit);
 }
 
-static void take(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
+static void take_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
 {
     me->count.sampled++;
     if (RB_UNLIKELY(rb_watchpoints_due()))
         rb_watchpoints_arm(me, t, pc);
-    put(me, t, pc, NULL);
+    put_access(me, t, pc, NULL);
 }
 
-// Compares with what is recorded and puts nothing in: a stack is needed only for a race.
-static void check(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
+// Checks the access against the history and records nothing: a stack is needed only for a race.
+static void check_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
 {
     struct rb_hit hit;
 
@@ -49,8 +50,8 @@ static void check(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
     }
 }
 
-// A piece of a range, if it is too long: S is what we look at. Each byte is in it as likely as any other, the
-// first and the last too, so the piece may be shorter.
+// Returns a piece of a range that is too long: S is the set of bytes looked at. Each byte is in it with the
+// same probability, the first and the last too, so the piece may be shorter.
 static struct rb_touch piece_of(struct rb_self *me, const struct rb_touch *t)
 {
     const size_t most = rb_sampling_piece();
@@ -64,7 +65,7 @@ static struct rb_touch piece_of(struct rb_self *me, const struct rb_touch *t)
     return piece;
 }
 
-// What is around the piece costs little where nothing is recorded.
+// Checks the bytes around the piece. That costs little where nothing is recorded.
 static void check_around(struct rb_self *me, const struct rb_touch *t, const struct rb_touch *piece,
                          uintptr_t pc)
 {
@@ -88,7 +89,7 @@ static void check_around(struct rb_self *me, const struct rb_touch *t, const str
                       &hit);
 }
 
-static void look(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
+static void look_at_access(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
 {
     struct rb_touch t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0, true};
     const enum rb_take answer = rb_sampling_next(me, pc);
@@ -97,9 +98,9 @@ static void look(struct rb_self *me, uintptr_t address, size_t size, unsigned ho
     t.record = answer == RB_TAKE;
     const struct rb_touch piece = size > RB_PIECE ? piece_of(me, &t) : t;
     if (t.record)
-        take(me, &piece, pc);
+        take_access(me, &piece, pc);
     else
-        check(me, &piece, pc);
+        check_access(me, &piece, pc);
     if (RB_UNLIKELY(piece.size < size) && !rb_recording)
         check_around(me, &t, &piece, pc);
 }
@@ -111,7 +112,7 @@ void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsign
     if (rb_skip >= 0 && --rb_skip >= 0) // set only now, by the thread's first step into the runtime
         return;
     const uint64_t start = rb_process.by_cost ? rb_arch_ticks() : 0;
-    look(me, address, size, how, pc);
+    look_at_access(me, address, size, how, pc);
     if (start)
         rb_sampling_cost(me, rb_arch_ticks() - start);
 }
@@ -120,10 +121,10 @@ void rb_access_trapped(struct rb_self *me, const struct rb_touch *t, const struc
 {
     if (t->write ? me->ignore_writes : me->ignore_reads)
         return;
-    put(me, t, frame->pc, frame);
+    put_access(me, t, frame->pc, frame);
 }
 
-static void look_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
+static void look_at_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
 {
     struct rb_touch t = {address, size < FREED_KEPT ? size : FREED_KEPT, true, false, true};
     struct rb_hit hit;
@@ -151,12 +152,12 @@ void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr
     if (size == 0 || address + size < address || (rb_skip >= 0 && --rb_skip >= 0))
         return;
     const uint64_t start = rb_process.by_cost ? rb_arch_ticks() : 0;
-    look_freed(me, address, size, pc);
+    look_at_freed(me, address, size, pc);
     if (start)
         rb_sampling_cost(me, rb_arch_ticks() - start);
 }
 
-// With sampler=all most accesses are ones that the thread remembers. Returns true for those. What rb_skip has
+// Returns true for an access that the thread remembers, as most are with sampler=all. What rb_skip has
 // counted is read later (sampling.c).
 RB_INLINE bool is_recalled(uintptr_t address, size_t size, unsigned how)
 {
@@ -165,7 +166,7 @@ RB_INLINE bool is_recalled(uintptr_t address, size_t size, unsigned how)
 
     if (RB_UNLIKELY(!me || me->busy || !me->recent))
         return false;
-    me->busy = 1; // a handler here would change what is remembered
+    me->busy = 1; // a handler here would change the thread's memory of its accesses
     __asm__ volatile("" ::: "memory");
     const bool recalled = rb_history_recalls(me, &t) && !rb_recording && !rb_watchpoints_due();
     me->count.sampled += recalled;

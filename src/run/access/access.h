@@ -1,9 +1,9 @@
-// The fast path: one decrement of a thread-local counter. What is passed over costs that and nothing more;
-// everything else is in rb_access_slow.
+// The fast path: one decrement of a thread-local counter. An access that is passed over costs that and
+// nothing more; the rest is in rb_access_slow.
 #ifndef RB_RUN_ACCESS_ACCESS_H
 #define RB_RUN_ACCESS_ACCESS_H
 
-#include "run/core/access_kind.h"
+#include "run/core/race_event.h"
 #include "run/core/rt.h"
 #include "sample/sampler.h"
 
@@ -26,7 +26,8 @@ RB_INLINE bool rb_passes_odd(void)
     return --rb_skip >= 0;
 }
 
-// A call that makes a few accesses of that kind: all of them at once, without saving a register.
+// The same for a call that makes a few such accesses: passes over all of them at once, without saving a
+// register.
 RB_INLINE bool rb_passes_odd_call(void)
 {
     if (rb_odd_skip < 4)
@@ -41,52 +42,65 @@ RB_INLINE void rb_access_odd(const volatile void *address, size_t size, unsigned
         rb_access_slow((uintptr_t)address, size, how, pc);
 }
 
-// The same from inside the guard: for interceptors that have entered already.
+// The same from inside the guard, for interceptors that have entered already.
 RB_HIDDEN void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsigned how,
                                 uintptr_t pc);
 
-// A block that is given back, from inside the guard: a write to all of it, of which only the beginning is
-// kept. A large block would push everything else out of the history; a later use is caught if it is in the
+// Handles a free, from inside the guard: a write to the whole block, of which only the beginning is kept. A
+// large block would push everything else out of the history; a later use is caught if it is in the
 // beginning.
 RB_HIDDEN void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc);
 
-// An access that a watchpoint caught, from inside the guard: taken whatever the sampler says. `frame` is that
-// of the code that made it, as if it were in its hook.
-struct rb_touch;
+// Takes an access that a watchpoint caught, whatever the sampler says. From inside the guard. `frame` is
+// that of the code that made the access, as if it were in its hook.
 RB_HIDDEN void rb_access_trapped(struct rb_self *me, const struct rb_touch *t,
                                  const struct rb_unwind_frame *frame);
 
+// ---- accesses that fault (faults.c) --------------------------------------------------------------------
+
+// Reads up to 8 bytes of the program's memory by the kernel. Returns 0 or -errno.
+RB_HIDDEN int rb_memory_read(uintptr_t address, size_t bytes, uint64_t *value);
+// Returns true if the access is known to fault.
+RB_HIDDEN bool rb_access_faults(const struct rb_touch *t);
+
+struct rb_undone;
+// Forgets the access that has faulted at the address, outside the guard. `me` is NULL for a thread without a state.
+RB_HIDDEN void rb_access_undo(struct rb_self *me, uintptr_t address, struct rb_undone *undone);
+// Records it after all, once the program's handler has returned.
+RB_HIDDEN void rb_access_redo(struct rb_self *me, const struct rb_undone *undone);
+
 // ---- sampling.c: which accesses are taken --------------------------------------------------------------
-// The rule all samplers share: rb_skip accesses are passed over without a question, then `rb_sampling_next`
-// is asked about one access, answers for it, and says how many may be passed over after it.
+// The rule all samplers share: rb_skip accesses are passed over without a question. Then `rb_sampling_next`
+// decides about one access and sets how many may be passed over after it.
 
 RB_HIDDEN int rb_sampling_init(const struct rb_sampler_spec *spec, uint64_t seed);
 RB_HIDDEN void rb_sampling_reset_after_fork(void);
-// A thread begins: sets rb_skip. A context that is made for later (fibers) has it in fiber_skip.
+// Begins a thread: sets rb_skip. A context that is made for later (fibers) has it in fiber_skip.
 RB_HIDDEN void rb_sampling_start(struct rb_self *me);
-RB_HIDDEN void rb_sampling_settle(struct rb_self *me); // counts what was passed over so far
+RB_HIDDEN void rb_sampling_settle(struct rb_self *me); // counts the accesses passed over so far
 RB_HIDDEN void rb_sampling_end(struct rb_self *me);    // the same, for the last time, on the thread itself
 RB_HIDDEN void rb_sampling_free(struct rb_self *me);   // gives back what a thread still has
 RB_HIDDEN void rb_sampling_spawn(struct rb_self *me);  // it is about to make a thread
-// If rb_process.by_cost: what an access took, and what a synchronisation operation did. The latter is also
-// called now and then with 0, when many have come by that took too little to be timed.
+// Charges the time of an access, and of a synchronisation operation, if rb_process.by_cost. The latter is
+// also called now and then with 0, after many operations that were too short to be timed.
 RB_HIDDEN void rb_sampling_cost(struct rb_self *me, uint64_t ticks);
 RB_HIDDEN void rb_sampling_synced(struct rb_self *me, uint64_t ticks);
 RB_HIDDEN enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc);
-// How many bytes of a range are taken, at most; what is not longer than RB_PIECE always is.
+// Returns the most bytes taken of a range. Ranges of at most RB_PIECE bytes are taken whole.
 #define RB_PIECE 512u
 RB_HIDDEN size_t rb_sampling_piece(void);
-// Functions with two bodies (docs/bodies.md): somebody goes into the one with hooks. Not called while false.
+// Functions with two copies (docs/bodies.md): a thread enters the instrumented copy. Not called while
+// false.
 extern RB_HIDDEN bool rb_gates_on;
 RB_HIDDEN void rb_sampling_gate(unsigned char *gate);
-// A branch is taken in the body without hooks, from the place that returns to pc: shall it go on in the other
-// one?
+// Returns true if the thread shall go on in the instrumented copy. It is at a branch of the plain copy, at
+// the place that returns to pc.
 RB_HIDDEN int rb_sampling_probe(uintptr_t nothing, uintptr_t nothing_either, uintptr_t pc);
 RB_HIDDEN void rb_sampling_enter(uintptr_t caller_pc, uintptr_t function_pc);
 RB_HIDDEN void rb_sampling_exit(void);
-// If rb_process.windows: called by every synchronisation operation, after an acquire has really happened and
-// before a release does. Is it to be processed? `locks` more are held after it. And: would one be passed over
-// now?
+// Returns true if the synchronisation operation is to be processed, if rb_process.windows. An acquire calls
+// it after it has really happened, a release before it does. `locks` more are held after it.
+// rb_sampling_quiet returns true if an operation would be passed over now.
 RB_HIDDEN bool rb_sampling_sync(struct rb_self *me, int locks);
 RB_HIDDEN bool rb_sampling_quiet(void);
 

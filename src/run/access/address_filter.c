@@ -1,3 +1,4 @@
+// The state of the address filter (address_filter.h).
 #include "run/access/address_filter.h"
 
 uint64_t rb_thin;

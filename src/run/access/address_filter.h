@@ -1,31 +1,30 @@
-// Thinning by address: for a time only accesses to one unit of memory in RB_THIN_SHARE are looked at, but
-// those of all threads and all of hot code, so that a race whose two sides are thousands of accesses apart
-// has both of them looked at, for a twenty-sixth of what looking at everything in between costs
-// (docs/sampling.md, "Thin stretches").
+// Thinning by address: for a time only accesses to one unit of memory in RB_THIN_SHARE are looked at, by
+// all threads and in all hot code. So a race whose two accesses are thousands of accesses apart has both
+// looked at, at a small part of the cost of looking at everything in between (docs/sampling.md, "Thin
+// stretches").
 //
-// Which accesses are looked at never matters for whether a report is true. What is passed over here must be
+// The choice of accesses never affects whether a report is true. Accesses that are passed over here must be
 // hot: a thread passes only at places that it knows to have had their first looks (rb_common), so code that
 // runs seldom is taken as ever. Read by the hooks themselves (arch_hooks_*.S), whose `thin` is
 // rb_thin_passes.
 //
-// A library that is loaded where another one was finds its places known already: its first calls may be
+// A library that is loaded at another's former place finds its places known already: its first calls may be
 // passed over.
 //
-// What is passed over is counted by rb_skip, which goes on below zero; after RB_THIN_MOST the sampler is
-// asked again, and hears of them.
+// Accesses passed over are counted by rb_skip, which goes on below zero; after RB_THIN_MOST the sampler is
+// asked again, and adds them.
 #ifndef RB_RUN_ACCESS_ADDRESS_FILTER_H
 #define RB_RUN_ACCESS_ADDRESS_FILTER_H
 
 #define RB_THIN_UNIT   4    // logarithm of a unit's bytes: as large as the largest access that is passed over
 #define RB_THIN_SHARE  6    // logarithm: one unit in 64
-#define RB_THIN_MOST   1024 // accesses that a thread passes over before it tells
-#define RB_THIN_PLACES 64   // that a thread knows, by bits 3 to 8 of what the call returns to
+#define RB_THIN_MOST   1024 // accesses that a thread passes over before it calls the sampler
+#define RB_THIN_PLACES 64   // places that a thread knows, by bits 3 to 8 of the return address
 
 #ifndef __ASSEMBLER__
 #include "run/core/rt.h"
 
-// 0: nothing is passed over; else odd, and which units are looked at: those whose number times this begins
-// with zeros.
+// 0: nothing is passed over. Else odd: a unit is looked at if its number times this begins with zeros.
 extern RB_HIDDEN uint64_t rb_thin;
 extern RB_TLS RB_HIDDEN uintptr_t rb_common[RB_THIN_PLACES];
 
@@ -37,7 +36,7 @@ RB_INLINE uintptr_t *rb_common_place(uintptr_t pc)
     return &rb_common[pc >> 3 & (RB_THIN_PLACES - 1)];
 }
 
-// Ranges are not: they are seldom outside all units.
+// Returns true if the access is passed over. Ranges are not: they are seldom outside all units.
 RB_INLINE bool rb_thin_passes(uintptr_t address, size_t size, uintptr_t pc)
 {
     const uint64_t thin = rb_load_relaxed(&rb_thin);

@@ -1,11 +1,17 @@
-#include "run/access/faults.h"
-
+// Accesses that fault. A hook comes before its access, so it announces accesses that may never happen: the program's
+// handler of the fault may jump away. Such an access races with nothing. Three rules follow:
+//   report   a race whose second access would fault is dropped;
+//   history  the rest of the page, from the address of the fault on, is forgotten before the handler runs;
+//   trace    the thread's last access, if it is the one that faulted, leaves the recording before the handler runs, and
+//            comes back if the handler returns, as the instruction is done again then.
 #include <errno.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "run/access/access.h"
 #include "run/access/history.h"
+#include "run/record/record.h"
 
 #define PAGE   4096u
 #define LOWEST 65536u // the kernel maps nothing below it (vm.mmap_min_addr)

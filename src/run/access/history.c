@@ -1,4 +1,5 @@
-// An access and the entries of its lines: what it races with, what it takes from them, and how it is put in.
+// An access and the entries of its lines: the check for races, the bytes it takes from entries, and the new
+// entry.
 #include "run/access/history_table.h"
 
 // The part of an access that is in one line.
@@ -6,23 +7,24 @@ struct part {
     uint64_t line;
     uint32_t mask;
     uint32_t generation;
-    uint64_t own; // what its entry has for an epoch, but for the line's number
+    uint64_t own; // the epoch word of its entry, without the line's number
 };
 
-// Does this access, which comes after the entry's and is atomic if that is, conflict with all that that does?
+// Returns true if this access, which comes after the entry's, conflicts with every access that the entry's
+// conflicts with. Both are atomic, or neither is.
 static inline bool dominates(const struct rb_touch *t, uint64_t epoch)
 {
     return (t->write || !rb_epoch_is_write(epoch)) && t->atomic == ((epoch & RB_ENTRY_ATOMIC) != 0);
 }
 
-// Where an entry is; NULL: nowhere.
+// The place of an entry; NULL: none.
 struct place {
     struct rb_bucket *bucket;
     unsigned i;
 };
 
-// Puts bytes of an access in: into `same`, which has its epoch and stack, else into `spare`, which is in use
-// with no bytes left, else into a place of its own.
+// Puts bytes of an access in: into `same`, which has its epoch and stack; else into `spare`, which is in
+// use with no bytes left; else into a new entry.
 static inline void put_part(struct rb_self *me, struct rb_bucket *home, const struct part *p, uint64_t where,
                             uint32_t mask, struct place same, struct place spare)
 {
@@ -78,7 +80,7 @@ RB_INLINE void touch_bucket(struct rb_self *me, struct rb_bucket *b, struct touc
         if (RB_UNLIKELY(!ordered) && rb_entry_conflicts(t, epoch))
             rb_racing_consider(b, i, common, &x->best);
         if (!t->write && epoch == (p->own | RB_EPOCH_WRITE))
-            x->left &= ~common; // what races with the read races with this write
+            x->left &= ~common; // an access that races with the read races with this write
         if (!ordered || !dominates(t, epoch))
             continue;
         x->lost |= !x->record;
@@ -158,8 +160,9 @@ static inline struct part part_of(const struct rb_self *me, const struct rb_touc
                              rb_line_high(line)};
 }
 
-// Under the lock of the line's bucket, as what it remembers is true then.
-static inline void remember(struct rb_self *me, const struct rb_touch *t, const struct part *p)
+// Adds the part to the thread's memory of its accesses. Under the lock of the line's bucket, so that it is
+// true then.
+static inline void remember_line(struct rb_self *me, const struct rb_touch *t, const struct part *p)
 {
     const uintptr_t name = rb_recent_name(t);
     const uint32_t stamp = rb_recent_stamp(t->address, p->generation);
@@ -197,13 +200,13 @@ bool rb_history_knows(struct rb_self *me, const struct rb_touch *t)
     rb_spin_lock(lock);
     if (knows_line(me, home, &p, t)) {
         known = true;
-        remember(me, t, &p);
+        remember_line(me, t, &p);
     }
     rb_spin_unlock(lock);
     return known;
 }
 
-// Work on one line of an access, whose bucket is of its generation and locked.
+// Touches one line of an access, whose bucket is of its generation and locked.
 static void touch_part(struct rb_self *me, const struct part *p, const struct rb_touch *t, uint64_t where,
                        bool record, struct rb_hit *hit)
 {
@@ -213,7 +216,7 @@ static void touch_part(struct rb_self *me, const struct part *p, const struct rb
     rb_spin_lock(lock);
     if (rb_bucket_begin(home, p->generation) && touch_line(me, home, p, t, where, record, hit) &&
         rb_is_in_line(t))
-        remember(me, t, p);
+        remember_line(me, t, p);
     rb_spin_unlock(lock);
 }
 

@@ -1,22 +1,22 @@
 // The access history of the running program: a bounded table of accesses by address, without a fixed shadow
 // range.
 //
-// An entry is an access that was made: its epoch, its stack, and which bytes of one line (32 bytes) of memory
-// it was to. Accesses to one line with the same epoch, the same stack and of the same kind are one entry, so
-// memory goes by the places and times of accesses and not by their bytes. An access is checked against each
-// entry that shares bytes with it, takes those bytes from the entries that it dominates, and becomes an entry
-// or part of one. docs/runtime.md, section 6, has why that is exact.
+// An entry is an access that was made: its epoch, its stack, and which bytes of one line (32 bytes) of memory it
+// was to. Accesses to one line with the same epoch, the same stack and of the same kind are one entry, so the
+// size depends on the places and times of accesses and not on their bytes. An access is checked against each
+// entry that shares bytes with it, takes those bytes from the entries that it dominates, and becomes an entry or
+// part of one. docs/runtime.md, section 6, explains why that is exact.
 //
-// The entries of some lines share a bucket of 8 cache lines, with a lock. A full bucket gives up the entry
-// that was put in longest ago, and counts it: a race may be missed, none invented. `pages` counts the entries
-// of each page (hashed), so that forgetting a range (malloc, mmap, a new stack) looks at a page's buckets
-// only if there is something. Invariant: pages[hash(page)] = entries there.
+// The entries of some lines share a bucket of 8 cache lines, with a lock. A full bucket gives up its oldest
+// entry, and counts it: a race may be missed, none invented. `pages` counts the entries of each page (hashed),
+// so that forgetting a range (malloc, mmap, a new stack) visits a page's buckets only if they have entries.
+// Invariant: pages[hash(page)] = entries there.
 #ifndef RB_RUN_ACCESS_HISTORY_H
 #define RB_RUN_ACCESS_HISTORY_H
 
 #include "run/core/race_event.h"
 
-// All of it is forgotten, by a new generation. Generations are even; an odd one is a time in which nothing is
+// Forgets everything, by a new generation. Generations are even. While an odd one lasts nothing is
 // remembered or compared, because order is being thrown away (objects.c).
 RB_INLINE void rb_history_forget_all(void)
 {
@@ -29,16 +29,16 @@ RB_INLINE bool rb_is_remembered(uint32_t generation)
 }
 
 RB_HIDDEN int rb_history_init(size_t bytes);
-RB_HIDDEN bool rb_history_has_dropped(void); // for want of room, since the start or the fork
+RB_HIDDEN bool rb_history_has_dropped(void); // for lack of room, since the start or the fork
 RB_HIDDEN void rb_history_reset_after_fork(void);
 
 #define RB_LINE_SHIFT 5 // logarithm of a line's bytes
 
 // ---- what a thread remembers of its last accesses (rt.h) -----------------------------------------------
-// An access that the thread has made under its current epoch, and with which nobody has raced since, has
-// nothing to tell and nothing to learn. If its line is among those that the thread remembers, that costs a
-// few comparisons and no lock. Whoever records an access that races with one of the line, or takes one away
-// from it, changes its stamp; so does a new generation.
+// An access that the thread has made under its current epoch, and that has raced with none since, cannot
+// change the history or find a race. If its line is among those that the thread remembers, it costs a few
+// comparisons and no lock. A thread that records a racing access to the line, or takes an access away from
+// it, changes the line's stamp; so does a new generation.
 
 #define RB_DISTURBED 256u
 extern RB_HIDDEN uint32_t rb_history_disturbed[RB_DISTURBED]; // times, by line
@@ -58,13 +58,13 @@ RB_INLINE struct rb_recent *rb_recent_of(struct rb_self *me, uintptr_t address)
     return &me->recent[address >> RB_LINE_SHIFT & (RB_RECENT - 1)];
 }
 
-// The line's address, and in a bit of it whether atomically.
+// Returns the line's address, and in one of its bits whether the access is atomic.
 RB_INLINE uintptr_t rb_recent_name(const struct rb_touch *t)
 {
     return (t->address | ((1u << RB_LINE_SHIFT) - 1)) - t->atomic;
 }
 
-// Both only grow, so their sum stays if both do.
+// Both terms only grow, so the sum is unchanged only if both are.
 RB_INLINE uint32_t rb_recent_stamp(uintptr_t address, uint32_t generation)
 {
     return generation + rb_load_relaxed(&rb_history_disturbed[rb_line_hash(address)]);
@@ -81,8 +81,8 @@ RB_INLINE bool rb_history_recalls(struct rb_self *me, const struct rb_touch *t)
            (mask & ~(uint64_t)(t->write ? r->written : r->known)) == 0;
 }
 
-// Returns true if the last access to the line that the thread remembers was under an older epoch. The table
-// has none under the current one then, so there is no use in asking it.
+// Returns true if the last access to the line that the thread remembers was under an older epoch. Then the
+// table has none under the current epoch, and need not be searched.
 RB_INLINE bool rb_history_is_stale(struct rb_self *me, const struct rb_touch *t)
 {
     const struct rb_recent *r = me->recent ? rb_recent_of(me, t->address) : NULL;
@@ -90,21 +90,22 @@ RB_INLINE bool rb_history_is_stale(struct rb_self *me, const struct rb_touch *t)
     return r && r->name == rb_recent_name(t) && r->epoch != me->hb.epoch;
 }
 
-// Asks the processor for what an access at the address will need of the table.
+// Prefetches the parts of the table that an access at the address will need.
 RB_HIDDEN void rb_history_prefetch(uintptr_t address);
-// Returns true if the access is one of those, by looking at its line's entries. For accesses inside one line.
+// Returns true if the access is one of those, according to its line's entries. For accesses inside one
+// line.
 RB_HIDDEN bool rb_history_knows(struct rb_self *me, const struct rb_touch *t);
 // Checks and records; the first race found is in *hit.
 RB_HIDDEN void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t where,
                                 struct rb_hit *hit);
-// Compares a plain access with what is there, and records nothing; empty pages cost a look each.
+// Compares a plain access with the history, and records nothing; empty pages cost one test each.
 RB_HIDDEN void rb_history_check(struct rb_self *me, const struct rb_touch *t, struct rb_hit *hit);
 // Forgets [from, from + bytes).
 RB_HIDDEN void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes);
-// Forgets the accesses without a word in the recording: they may be all there is to forget.
+// Forgets the accesses, and writes nothing into the recording: they may be all there is to forget.
 RB_HIDDEN void rb_history_drop(struct rb_self *me, uintptr_t from, size_t bytes);
-// What is known of [from, from + bytes) is from now on known of [to, to + bytes). They may overlap; all are
-// multiples of 8. No other thread uses either meanwhile.
+// Moves the entries of [from, from + bytes) to [to, to + bytes). The ranges may overlap; all are multiples
+// of 8. No other thread uses either meanwhile.
 RB_HIDDEN void rb_history_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes);
 
 #endif

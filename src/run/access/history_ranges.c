@@ -2,7 +2,7 @@
 #include "run/access/history_table.h"
 #include "run/record/record.h"
 
-// Takes bytes out of an entry: they are forgotten.
+// Forgets bytes of an entry.
 static void forget_bytes(struct rb_bucket *b, unsigned i, uint32_t mask)
 {
     rb_line_disturb(rb_entry_line(b, i));
@@ -11,7 +11,7 @@ static void forget_bytes(struct rb_bucket *b, unsigned i, uint32_t mask)
         rb_entry_clear(b, i);
 }
 
-// Work on an entry that has bytes of `mask` in the range; the bucket's lock is held.
+// A function called for an entry that has bytes of `mask` in the range; the bucket's lock is held.
 typedef void (*visit)(struct rb_self *me, struct rb_bucket *b, unsigned i, uint32_t mask, void *context);
 
 static uint32_t mask_between(uint64_t line, uintptr_t from, uintptr_t end)
@@ -154,7 +154,7 @@ void rb_history_drop(struct rb_self *me, uintptr_t from, size_t bytes)
     me->count.forgotten += visit_range(me, from, from + bytes, drop_bytes, NULL);
 }
 
-// What is taken out of 8 bytes, to be put in elsewhere.
+// The entries taken out of 8 bytes, to be put in elsewhere.
 struct moving {
     uint32_t generation;
     unsigned count;

@@ -1,4 +1,4 @@
-// The table itself: made at start, emptied in the child of a fork, and how it gets a new entry.
+// The table itself: made at start, emptied in the child of a fork, with room made for a new entry.
 #include "run/access/history_table.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ void rb_history_reset_after_fork(void)
 }
 
 // Returns the place of the bucket's entry that was put in longest ago.
-static RB_NOINLINE unsigned evict(struct rb_self *me, struct rb_bucket *b)
+static RB_NOINLINE unsigned evict_entry(struct rb_self *me, struct rb_bucket *b)
 {
     const uint8_t now = (uint8_t)(b->live / RB_TICK);
     unsigned victim = 0;
@@ -85,7 +85,7 @@ static inline bool has_room(const struct rb_bucket *b)
     return (b->live & RB_LIVE) != RB_LIVE;
 }
 
-// Returns the bucket of the column that an entry of a full one goes to: itself, if all are full.
+// Returns the bucket of the column that takes an entry of a full one: itself, if all are full.
 static RB_NOINLINE struct rb_bucket *find_room(struct rb_bucket *home)
 {
     for (unsigned row = 1; row < RB_ROWS; row++) {
@@ -104,7 +104,7 @@ void rb_entry_put(struct rb_self *me, struct rb_bucket *home, uint64_t line, uin
                   uint32_t mask)
 {
     struct rb_bucket *b = RB_LIKELY(has_room(home)) ? home : find_room(home);
-    const unsigned i = RB_LIKELY(has_room(b)) ? (unsigned)__builtin_ctz(~b->live) : evict(me, b);
+    const unsigned i = RB_LIKELY(has_room(b)) ? (unsigned)__builtin_ctz(~b->live) : evict_entry(me, b);
     uint64_t *const bits = rb_bucket_lines(home), bit = rb_line_bit(line);
 
     b->live += RB_TICK;

@@ -1,6 +1,6 @@
-// The table behind the access history (history.h): its layout, how memory is mapped to it, and the entries of
-// a bucket. Private to history.c (accesses), history_ranges.c (ranges) and history_table.c (the table
-// itself).
+// The table behind the access history (history.h): its layout, the mapping from memory to it, and the
+// entries of a bucket. Private to history.c (accesses), history_ranges.c (ranges) and history_table.c (the
+// table itself).
 #ifndef RB_RUN_ACCESS_HISTORY_TABLE_H
 #define RB_RUN_ACCESS_HISTORY_TABLE_H
 
@@ -15,14 +15,14 @@
 #define RB_AREA_SHIFT 21 // an area's pages have their counters together
 
 // An entry's first word is the epoch of its access, and in bits that epochs leave free:
-//   61      atomic
-//   60..48  the upper bits of its line's number, of which `tag` has the lower 32
+//  61      atomic
+//  60..48  the upper bits of its line's number, of which `tag` has the lower 32
 #define RB_ENTRY_ATOMIC ((uint64_t)1 << 61)
 #define RB_HIGH_SHIFT   48
 #define RB_HIGH         ((uint64_t)0x1fff << RB_HIGH_SHIFT)
 
 // Lines have numbers below 2^45. Memory of the program is below 2^49; the made-up addresses of descriptors
-// (descriptors.c) are 2^49 from 2^54 on, and get the numbers behind. Other addresses are nowhere.
+// (descriptors.c) are 2^49 from 2^54 on, and have the numbers behind those. Other addresses have no line.
 #define RB_MEMORY_END ((uintptr_t)1 << 49)
 #define RB_MADE_UP    ((uintptr_t)1 << 54)
 #define RB_NO_LINE    UINT64_MAX
@@ -30,13 +30,13 @@
 #define RB_LIVE ((1u << RB_ENTRIES) - 1)
 #define RB_TICK (1u << RB_ENTRIES)
 
-// The tags and masks are in front: a look for a line that is not there reads two cache lines, not eight.
+// The tags and masks are in front: a search for an absent line reads two cache lines, not eight.
 struct rb_bucket {
     uint16_t away;           // entries in other buckets of the column that belong here
-    uint16_t farthest;       // bucket that these may be in, by its distance; 0: there are none
+    uint16_t farthest;       // the farthest bucket with such entries, by its distance; 0: none
     uint32_t generation;     // of all entries; older than rb_process.generation: all are forgotten
-    uint32_t live;           // bit i: entry i is in use; above them a count of the entries that were put in
-    uint8_t age[RB_ENTRIES]; // the lower bits of that count, when the entry was
+    uint32_t live;           // bit i: entry i is in use; above them a count of all entries put in
+    uint8_t age[RB_ENTRIES]; // the lower bits of that count when the entry was put in
     uint32_t tag[RB_ENTRIES];
     uint32_t mask[RB_ENTRIES]; // the bytes of the line
     uint64_t epoch[RB_ENTRIES];
@@ -49,9 +49,10 @@ extern RB_HIDDEN struct rb_history_table {
     rb_spin *locks; // of the columns
     uint64_t bucket_mask, column_mask;
     unsigned bucket_shift; // 64 - the logarithm of the number of buckets
-    uint64_t *lines;       // of memory that may have entries in a bucket: a bit for each, hashed; close
-                           // together, as whole pages are asked about
-    uint32_t *pages;       // PAGES counters
+    // a bit, hashed, for each line that may have entries in a bucket; contiguous, because whole pages are
+    // read at once
+    uint64_t *lines;
+    uint32_t *pages; // PAGES counters
     // Areas of 2 MiB that ever had an entry: a bit for each, hashed. Most of a new thread's stack lies in
     // others.
     uint64_t areas[64];
@@ -78,8 +79,8 @@ static inline uint64_t rb_history_mix(uint64_t x)
     return x ^ x >> 29;
 }
 
-// Neighbouring lines have neighbouring buckets, so a page of memory takes few pages of ours. Multiples of the
-// golden ratio are evenly spread, so an array takes as much of each bucket.
+// Neighbouring lines have neighbouring buckets, so a page of memory uses few pages of the table. Multiples
+// of the golden ratio are evenly spread, so an array fills all buckets alike.
 static inline struct rb_bucket *rb_bucket_of(uint64_t line)
 {
     const uint64_t page = line >> (RB_PAGE_SHIFT - RB_LINE_SHIFT);
@@ -93,7 +94,7 @@ static inline rb_spin *rb_bucket_lock(const struct rb_bucket *b)
     return &rb_history_table.locks[(uint64_t)(b - rb_history_table.buckets) & rb_history_table.column_mask];
 }
 
-// The column's buckets are far apart, so that memory that is full of accesses gets room beside where it is.
+// Returns a bucket of the column. They are far apart, so that memory full of accesses finds room elsewhere.
 static inline struct rb_bucket *rb_bucket_row(const struct rb_bucket *b, unsigned row)
 {
     return &rb_history_table.buckets[((uint64_t)(b - rb_history_table.buckets) +
@@ -182,7 +183,7 @@ static inline void rb_page_count(uint64_t line, uint32_t change)
     rb_fetch_add_relaxed(rb_page_of(rb_line_address(line)), change);
 }
 
-// Makes what threads remember of the line void (struct rb_recent).
+// Voids the threads' memory of the line (struct rb_recent).
 static inline void rb_line_disturb(uint64_t line)
 {
     rb_fetch_add_relaxed(&rb_history_disturbed[rb_line_hash(rb_line_address(line))], 1);
@@ -199,7 +200,7 @@ static inline void rb_entry_clear(struct rb_bucket *b, unsigned i)
     b->live &= ~(1u << i);
 }
 
-// Returns false if the bucket is of a later generation. What it has of earlier ones goes.
+// Returns false if the bucket is of a later generation. Removes its entries of earlier ones.
 static inline bool rb_bucket_begin(struct rb_bucket *b, uint32_t generation)
 {
     if (RB_LIKELY(b->generation == generation))
@@ -216,14 +217,14 @@ static inline bool rb_bucket_begin(struct rb_bucket *b, uint32_t generation)
 RB_HIDDEN void rb_entry_put(struct rb_self *me, struct rb_bucket *home, uint64_t line, uint64_t epoch,
                             uint64_t where, uint32_t mask);
 
-// ---- what accesses and ranges ask of entries -----------------------------------------------------------
+// ---- entries compared with an access -------------------------------------------------------------------
 
 static inline uint32_t rb_line_mask(unsigned first, unsigned bytes)
 {
     return (uint32_t)((((uint64_t)1 << bytes) - 1) << first);
 }
 
-// Does an entry's access, which is not ordered before this one, conflict with it?
+// Returns true if an entry's access, which is not ordered before this one, conflicts with it.
 static inline bool rb_entry_conflicts(const struct rb_touch *t, uint64_t epoch)
 {
     return (t->write || rb_epoch_is_write(epoch)) && !(t->atomic && (epoch & RB_ENTRY_ATOMIC));
@@ -261,7 +262,7 @@ static inline uintptr_t rb_line_next(uintptr_t at)
     return (at | ((1u << RB_LINE_SHIFT) - 1)) + 1;
 }
 
-// Once the runtime is off, somebody's synchronisation goes unseen (thread.c).
+// Drops the race if the runtime is off: then the synchronisation of some thread goes unseen (thread.c).
 static inline void rb_hit_believe(struct rb_hit *hit)
 {
     if (RB_UNLIKELY(hit->epoch) && !rb_load_seq_cst(&rb_process.on))

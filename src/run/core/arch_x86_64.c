@@ -1,9 +1,10 @@
+// The machine's code and threads (arch.h) on x86-64. Encodings: Intel SDM volume 2.
 #include "run/core/arch.h"
 
 #include <sched.h>
 #include <sys/syscall.h>
 
-static int32_t displacement(const unsigned char *at)
+static int32_t read_displacement(const unsigned char *at)
 {
     int32_t d;
 
@@ -17,12 +18,12 @@ bool rb_arch_call(uintptr_t return_address, struct rb_call *call)
 
     if (*direct == 0xe8) { // call rel32; test $imm32,%eax
         *call = (struct rb_call){direct, 0xe8, 0xa9,
-                                 return_address + (uintptr_t)(intptr_t)displacement(direct + 1)};
+                                 return_address + (uintptr_t)(intptr_t)read_displacement(direct + 1)};
         return true;
     }
     if (slot[0] == 0xff && slot[1] == 0x15) { // call *slot(%rip); cmp slot(%rip),%edx
         const uintptr_t *target =
-            (const uintptr_t *)(return_address + (uintptr_t)(intptr_t)displacement(slot + 2));
+            (const uintptr_t *)(return_address + (uintptr_t)(intptr_t)read_displacement(slot + 2));
         *call = (struct rb_call){slot, 0xff, 0x3b, rb_load_relaxed(target)};
         return true;
     }
@@ -32,7 +33,7 @@ bool rb_arch_call(uintptr_t return_address, struct rb_call *call)
 uintptr_t rb_arch_target(uintptr_t return_address, unsigned back)
 {
     const uintptr_t there =
-        return_address + (uintptr_t)(intptr_t)displacement((const unsigned char *)return_address - 4);
+        return_address + (uintptr_t)(intptr_t)read_displacement((const unsigned char *)return_address - 4);
 
     return back == 5 ? there : rb_load_relaxed((const uintptr_t *)there);
 }
@@ -47,7 +48,7 @@ uintptr_t rb_arch_stub(uintptr_t address)
         at++;
     if (at[0] != 0xff || at[1] != 0x25) // jmp *slot(%rip)
         return 0;
-    return *(const uintptr_t *)((uintptr_t)at + 6 + (uintptr_t)(intptr_t)displacement(at + 2));
+    return *(const uintptr_t *)((uintptr_t)at + 6 + (uintptr_t)(intptr_t)read_displacement(at + 2));
 }
 
 long rb_arch_thread(void *stack_top, void *thread_pointer, uint32_t *living, void (*run)(void))

@@ -1,3 +1,4 @@
+// Lists of the runtime's own mappings, arenas and tables, and the kernel's count of their pages.
 #include "run/core/footprint.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ void rb_footprint_arena(const struct rb_arena *a)
         arenas[arena_count++] = a;
 }
 
-// Before Linux 5.14 there is no such advice: pages come as they always did.
+// Before Linux 5.14 there is no such advice: pages are made at the first access.
 void rb_footprint_populate(void *start, size_t bytes)
 {
     const int saved = errno;
@@ -57,7 +58,7 @@ void rb_footprint_warm(void)
         rb_footprint_populate(tables[i].start, tables[i].bytes);
 }
 
-static void add(struct rb_footprint *f, const void *start, size_t bytes)
+static void add_mapping(struct rb_footprint *f, const void *start, size_t bytes)
 {
     unsigned char there[CHUNK];
     const size_t pages = (bytes + PAGE - 1) / PAGE;
@@ -78,10 +79,10 @@ struct rb_footprint rb_footprint(void)
     struct rb_footprint f = {0, 0};
 
     for (unsigned i = 0; i < map_count; i++)
-        add(&f, maps[i].start, maps[i].bytes);
+        add_mapping(&f, maps[i].start, maps[i].bytes);
     for (unsigned i = 0; i < arena_count; i++)
         for (const struct rb_arena_region *r = arenas[i]->regions; r; r = r->next)
-            add(&f, r, r->bytes);
+            add_mapping(&f, r, r->bytes);
     errno = saved;
     return f;
 }

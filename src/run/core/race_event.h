@@ -1,10 +1,20 @@
-// An access as it is compared with others, and the race that is found. All rooms speak of accesses by these.
+// An access as it is compared with others, and the race that is found. All rooms speak of accesses by these. The first
+// part is read by arch_hooks_*.S as well.
 #ifndef RB_RUN_CORE_RACE_EVENT_H
 #define RB_RUN_CORE_RACE_EVENT_H
 
+// The kind of an access and its number of bytes, in one number.
+#define RB_HOW_READ   0
+#define RB_HOW_WRITE  1
+#define RB_HOW_ATOMIC 2
+
+#define RB_SIZED(size, how) ((size) << 2 | (how))
+#define RB_SIZED_HOW        3
+
+#ifndef __ASSEMBLER__
 #include "run/core/rt.h"
 
-// What an entry says beside its epoch: which stack, which thread, how many bytes.
+// The second word of an entry, beside its epoch: its stack, its thread and its number of bytes.
 RB_INLINE uint64_t rb_where(rb_stack stack, uint32_t id, size_t size)
 {
     return (uint64_t)stack << 32 | (uint64_t)(id & RB_NO_THREAD) << 8 | (size < 255 ? size : 255);
@@ -29,15 +39,16 @@ struct rb_touch {
     uintptr_t address;
     size_t size;
     bool write, atomic;
-    bool record; // false: PACER's check
+    bool record; // false: a check of PACER, which is not recorded
 };
 
-// The earlier side of a race, as found.
+// The earlier access of a race, as found.
 struct rb_hit {
-    uintptr_t address; // of the first byte that both touch, in one line
+    uintptr_t address; // of the first byte common to both accesses, in one line
     rb_epoch epoch;    // 0: no race
     uint64_t where;
     bool atomic;
 };
+#endif
 
 #endif

@@ -3,13 +3,13 @@
 //
 // Every thread of the program has a `rb_self`, made at its first step into the runtime. Three rules hold
 // everywhere in this folder:
-//   guard   Work on shared state happens between rb_enter and rb_leave. A signal that arrives in between
-//           waits for rb_leave (signals.c), so handlers never see half-done work and locks never wait for
-//           themselves. Functions of the program and blocking calls are never called inside.
-//   edges   An ordering that could not be recorded (memory, unknown thread) calls rb_lost_edge: all recorded
-//           accesses are forgotten. A pair of accesses with a missing edge between them has its first access
-//           before the loss, so no false report can come of it, only missed ones. It is counted.
-//   errno   Each entry point that can change errno saves it.
+//  guard   Work on shared state happens between rb_enter and rb_leave. A signal that arrives in between
+//          waits for rb_leave (signals.c), so handlers never see half-done work and locks never wait for
+//          themselves. Functions of the program and blocking calls are never called inside.
+//  edges   An ordering that could not be recorded (memory, unknown thread) calls rb_lost_edge: all recorded
+//          accesses are forgotten. A pair of accesses with a missing edge between them has its first access
+//          before the loss, so the loss can only miss races, not report a false one. It is counted.
+//  errno   Each entry point that can change errno saves it.
 #ifndef RB_RUN_CORE_RT_H
 #define RB_RUN_CORE_RT_H
 
@@ -21,56 +21,56 @@
 #include "engine/engine.h"
 #include "inproc/host.h"
 #include "inproc/spin.h"
-#include "run/core/sampling_state.h"
-#include "run/core/signals_state.h"
 #include "run/core/stack.h"
+#include "run/core/thread_state.h"
 
 #define RB_NEVER INT64_MAX // of rb_skip: no access is taken
 
-// Counted a thread, added up at the end (stats.c prints them all).
+// Counted for each thread, added up at the end (stats.c prints them all).
 struct rb_rt_counters {
 #define RB_COUNTER(name, text) uint64_t name;
 #include "run/core/counters.def"
 #undef RB_COUNTER
 };
 
-// What the thread remembers of an object (sync_cache.h).
+// The thread's memory of an object (sync_cache.h).
 struct rb_known {
     uintptr_t address;
     struct rb_object *object;
     uint64_t version;
     uint64_t clock;
     uint32_t epoch; // 0: never released to
-    uint32_t held;  // generation of the history when the thread locked it; 0: it has not
-    uint32_t depth; // times it did, to read
+    uint32_t held;  // generation of the history when the thread locked it; 0: the thread has not locked it
+    uint32_t depth; // times the thread locked it to read
 };
-#define RB_USES        128u // objects whose uses a thread counts, by hash (intercept.c); the hash has 7 bits
+// counters of a thread's uses of objects, by hash (intercept.c); the hash has 7 bits
+#define RB_USES        128u
 #define RB_KNOWN_SHIFT 58u
 #define RB_KNOWN       64u
 
-// A line of memory of which the thread made accesses under its current epoch (history.h).
+// A line of memory that the thread accessed under its current epoch (history.h).
 struct rb_recent {
     uintptr_t name; // 0: none
     uint32_t epoch, stamp;
-    uint32_t written, known; // bytes of it: written, and written or read
+    uint32_t written, known; // bytes of the line: written; written or read
 };
 #define RB_RECENT 256u
 
 struct rb_self {
-    struct rb_thread hb;     // what the engine knows of the thread
+    struct rb_thread hb;     // the engine's state of the thread
     struct rb_engine engine; // the same for all threads but `width` and `blind`
 
     // Written by the thread itself and by its signal handlers.
     volatile int busy;      // depth of rb_enter
     volatile int deferred;  // a signal waits for rb_leave
-    sigset_t deferred_mask; // the mask to go back to then
+    sigset_t deferred_mask; // the mask to restore then
     struct rb_signal_queue signals;
     uintptr_t step_at;         // the atomic operation under way (atomics.c); 0: none
     struct rb_object *step_on; // and the object whose lock is held for it
     int ignore_reads, ignore_writes, ignore_sync;
-    int inside_mutex; // that the program makes of atomics (annotations.c)
-    uintptr_t mutex;  // the outermost
-    bool creating;    // a thread: libc frees what was that of a dead one, in its own order
+    int inside_mutex; // mutexes that the program builds from atomics (annotations.c)
+    uintptr_t mutex;  // the outermost of them
+    bool creating;    // the thread makes another: libc frees memory of a dead thread, in its own order
     bool ending;      // the last destructor has run
 
     // Sampling: rb_skip counts down from `granted`; see sampling.c.
@@ -81,61 +81,61 @@ struct rb_self {
     uint32_t id; // 0 is the main thread, unique while 2^24 are enough
     uint32_t os_id;
     struct rb_walk walk;
-    uint64_t steps;                  // synchronisation operations, if RB_COUNTS; others read it
-    uint64_t sync_began;             // sync.h: when the operation at hand did; 0: nobody asks
-    struct rb_sync ended;            // released when the thread ends, acquired by who joins
+    uint64_t steps;                  // synchronisation operations, if RB_COUNTS; read by other threads
+    uint64_t sync_began;             // sync.h: start of the current operation; 0: not timed
+    struct rb_sync ended;            // released when the thread ends, acquired by the thread that joins it
     struct rb_sync begun;            // released by the creator, acquired at the start
-    struct rb_fences *fences;        // fences.c, once it used one
+    struct rb_fences *fences;        // atomics.c; NULL before the thread's first fence
     struct rb_known known[RB_KNOWN]; // by address
     int64_t fiber_skip;              // rb_skip while another fiber runs (annotations.c)
-    struct rb_recent *recent;        // RB_RECENT of them, by line; NULL: it remembers none
+    struct rb_recent *recent;        // RB_RECENT lines, by address; NULL: the thread remembers none
     void *record;                    // record.c: the thread's buffer
 
     uint64_t uses[RB_USES]; // not thread-local: dlopen has little room for that
 
     struct rb_rt_counters count;
-    struct rb_found *found; // race.c: a race met while an object's lock was held, to be reported after
+    struct rb_found *found; // race.c: races found while an object's lock was held, to be reported later
 
     pthread_t handle;
-    size_t stack_bytes; // as asked for at creation; 0: not known
+    size_t stack_bytes; // as requested at creation; 0: not known
     bool handle_known, detached, claimed, joined, finished;
     uint8_t refs; // under the lock of thread.c
     uint8_t state;
-    struct rb_self *next; // of all, or of the free ones
+    struct rb_self *next; // in the list of all states, or of the free ones
     struct rb_self *by_handle;
 };
 
-// The thread's state in the runtime, and how many accesses it may pass over before the next one that is
-// looked at. Both are 0 before the first step into the runtime, so the first access comes to the slow path.
+// The thread's state in the runtime, and the number of accesses to pass over before the next look. Both are
+// 0 before the first step into the runtime, so the first access takes the slow path.
 extern RB_TLS RB_HIDDEN struct rb_self *rb_self_tls;
 extern RB_TLS RB_HIDDEN int64_t rb_skip;
-// Accesses to pass over at places that cannot sleep, before rb_skip counts: so many of them need not hide
-// what comes by seldom. Only samplers that put sites to sleep set it.
+// Accesses to pass over at places that cannot sleep, before rb_skip counts. Their number need not hide
+// accesses that come seldom. Set only by samplers that put sites to sleep.
 extern RB_TLS RB_HIDDEN int64_t rb_odd_skip;
 
-// The process. Written at start, by fork's child, and where noted.
+// The process. Written at start, by the child of a fork, and where noted.
 struct rb_process {
     bool on;      // the runtime works; false: everything passes through
-    bool child;   // of a fork, and has not become another program since
-    uint32_t pid; // of the process; 0: in a child that may not ask for it
+    bool child;   // of a fork, before it has called exec
+    uint32_t pid; // of the process; 0: in a child that may not ask the kernel
     const struct rb_engine_ops *ops;
     struct rb_arena arena; // clocks, objects, lists (shared: it has its own lock)
     uint32_t generation;   // of the access history; grows when all of it is forgotten (history.h)
     uint32_t width;        // slots ever used
     uint32_t stack_depth;
     bool take_all; // sampler=all
-    bool by_cost;  // rb_sampling_cost wants to know what accesses take
-    uint8_t rests; // RB_RESTS: no access is taken, so order is nobody's business: rb_resting; RB_COUNTS
-    bool collides; // accesses are compared by traps alone: sampling_collide.h
-    bool quick;    // threads may rely on what they remember of objects (sync_cache.h)
-    bool windows;  // synchronisation may be passed over: rb_sampling_sync says when
+    bool by_cost;  // accesses are timed for rb_sampling_cost
+    uint8_t rests; // RB_RESTS: tracking is paused (rb_resting); RB_COUNTS
+    bool collides; // accesses are compared by traps alone: trap_races.c
+    bool quick;    // threads may rely on their memory of objects (sync_cache.h)
+    bool windows;  // synchronisation may be passed over, as rb_sampling_sync says
     uint64_t lost_edges;
     uint64_t races, suppressed; // reported, and found but suppressed
 };
 extern RB_HIDDEN struct rb_process rb_process;
 
-// The thread's state, made if need be; NULL when the runtime is off, cannot have a state for it, or is
-// already busy on it: the caller passes through.
+// Returns the thread's state, made if need be. NULL: the runtime is off, has no memory for a state, or is
+// already at work on it; the caller passes through.
 RB_HIDDEN struct rb_self *rb_self_make(void);
 
 RB_INLINE struct rb_self *rb_self_get(void)
@@ -149,7 +149,7 @@ RB_INLINE struct rb_self *rb_self_get(void)
 
 RB_HIDDEN void rb_deliver_deferred(struct rb_self *me);
 
-// Begins work on shared state: NULL if the caller must pass through.
+// Begins work on shared state. Returns NULL if the caller must pass through.
 RB_INLINE struct rb_self *rb_enter(void)
 {
     struct rb_self *me = rb_self_get();
@@ -169,13 +169,13 @@ RB_INLINE void rb_leave(struct rb_self *me)
         rb_deliver_deferred(me);
 }
 
-// Always with sampler=none; now and then where following synchronisation costs too much
-// (adaptive.c). A hook asks after the program's operation if that may learn something, before it if
-// it may not; docs/runtime.md, section 3, has why that is enough.
+// rb_process.rests says that tracking is paused: always with sampler=none, at times where following
+// synchronisation costs too much (adaptive.c). A hook of an acquire reads it after the program's operation,
+// a hook of a release before it; docs/runtime.md, section 3, says why that is enough.
 //
-// That is also the place where synchronisation operations are counted, for samplers that compare by such
-// counts (docs/samplers.md, "Clock races"): before a release can be seen by another thread, its count is. By
-// one instruction, for a handler may come between.
+// Synchronisation operations are also counted here, for samplers that compare by such counts
+// (docs/samplers.md, "Clock races"). The count grows before another thread can see the release. One
+// instruction does it, because a handler may come between two.
 #define RB_RESTS  1u
 #define RB_COUNTS 2u
 
@@ -184,7 +184,7 @@ RB_INLINE void rb_step(struct rb_self *me)
     rb_fetch_add_release(&me->steps, 1);
 }
 
-// Nothing is counted either: the program's own operation is all there is to do.
+// Returns true if the program's own operation is all there is to do: paused, and nothing is counted.
 RB_INLINE bool rb_idle(void)
 {
     return RB_LIKELY(rb_load_acquire(&rb_process.rests) == RB_RESTS);
@@ -201,10 +201,10 @@ RB_INLINE bool rb_resting(void)
     return rests & RB_RESTS;
 }
 
-// The sampler or the recorder wants to know of function entries and exits.
+// The sampler or the recorder asks for function entries and exits.
 extern RB_HIDDEN bool rb_functions_wanted;
 
-// See "edges" above. NULL: of a thread that has no state any more.
+// Counts a lost edge: see "edges" above. `me` is NULL for a thread without a state.
 RB_HIDDEN void rb_lost_edge(struct rb_self *me);
 
 #endif

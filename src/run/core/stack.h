@@ -1,10 +1,11 @@
-// Call stacks of the program: captured where the runtime was called, kept as a tree (a calling context tree).
+// Call stacks of the program: captured where the program called the runtime, kept as a tree (a calling context
+// tree).
 //
 // A stack is a number: a node of the tree, which is {node of the caller's part, pc}. Equal stacks have equal
 // numbers, for all threads, while the table is not reset. Nodes are never removed.
 //
-// Every pc in a stack is a return address; the call is at pc - 1 (inproc/unwind.h). Of stacks deeper than asked
-// for the innermost frames are kept: where the access is matters more than what `main` called. docs/stacks.md
+// Every pc in a stack is a return address; the call is at pc - 1 (inproc/unwind.h). Of stacks deeper than the
+// limit the innermost frames are kept: where the access is matters more than what `main` called. docs/stacks.md
 // has the reasoning and the figures.
 //
 // Async-signal-safe, lock-free, errno is left alone.
@@ -38,9 +39,9 @@ struct rb_walk_word {
     uintptr_t at, value;
 };
 
-// One a thread, zeroed at its start; 10 KiB, of which a walk touches about 56 bytes a frame. The owner sets
-// the bounds of the thread's stack (both 0: not known). The rest is what the last walk saw, so that the next
-// one only has to walk what changed.
+// One for each thread, zeroed at its start; 10 KiB, of which a walk touches about 56 bytes a frame. The
+// owner sets the bounds of the thread's stack (both 0: not known). The rest is the record of the last walk,
+// so that the next one walks only the frames that changed.
 struct rb_walk {
     uintptr_t stack_lo, stack_hi;
 
@@ -49,7 +50,7 @@ struct rb_walk {
     uintptr_t hi;          // the bound that the frames were found with
     uintptr_t hook_pc;     // of the last capture,
     unsigned depth;        // its depth,
-    rb_stack last;         // and its outcome if that is worth keeping, else 0
+    rb_stack last;         // and its result if that is worth keeping, else 0
     uint16_t hook;         // its frame,
     uint16_t hook_word;    // and which of word[] has hook_pc; RB_WALK_NO_WORD: none
     uint16_t frames;       // frame[0] is the outermost
@@ -59,28 +60,34 @@ struct rb_walk {
     struct rb_walk_word word[3 * RB_WALK_FRAMES]; // what the frames depend on, the outermost's first
 };
 
-// Maps the table, or a new one if there is one (nobody may be using it then). 0 or -errno. The memory is only
-// taken as stacks come.
+// Maps the table, or a new one in its place; no thread may use the old one then. Returns 0 or -errno. Pages
+// are taken as stacks come.
 int rb_stack_init(size_t bytes);
 
-// In the child after fork: drops all stacks. Numbers from before are void.
+// Drops all stacks, in the child after fork. Earlier numbers are void.
 void rb_stack_reset(void);
 
-// The stack of whoever called the runtime at hook_pc: walks from here, leaves out the runtime's own frames,
-// and has hook_pc as innermost frame. If the walk does not come by hook_pc, or the table is full, hook_pc is
-// the only frame; 0 if there is no room even for that. At most `depth` frames, 1 to RB_STACK_DEPTH.
+// Returns the stack of the code that called the runtime at hook_pc. The walk starts here and leaves out the
+// runtime's own frames; hook_pc is the innermost frame. If the walk does not pass hook_pc, or the table is
+// full, hook_pc is the only frame; 0 if even that has no room. At most `depth` frames, 1 to RB_STACK_DEPTH.
 rb_stack rb_stack_here(struct rb_walk *w, uintptr_t hook_pc, unsigned depth);
 
-// The stack of the current thread from a given frame on, which becomes the innermost: that of a ucontext,
-// say, with pc = rip + 1.
+// Returns the stack of the current thread from a given frame on, which is the innermost: for instance that
+// of a ucontext, with pc = rip + 1.
 rb_stack rb_stack_from(struct rb_walk *w, const struct rb_unwind_frame *top, unsigned depth);
 
-// The pcs of a stack, innermost first: how many were written, at most `room`.
+// Writes the pcs of a stack, innermost first, and returns their number, at most `room`.
 unsigned rb_stack_frames(rb_stack s, uintptr_t *pcs, unsigned room);
 
 size_t rb_stack_bytes(void);     // memory that the table takes
 uint64_t rb_stack_dropped(void); // captures that the full table cut down to one frame or none
 uint32_t rb_stack_count(void);   // nodes
+
+// Returns the node for pc called from the stack `parent` (0: pc is the outermost frame), made if it is new. 0: no room.
+// The last sixteenth of the table is for nodes without a parent, so that a pc alone still has a number.
+rb_stack rb_stack_child(rb_stack parent, uintptr_t pc);
+
+void rb_stack_drop(void); // counts a dropped stack
 
 #pragma GCC visibility pop
 

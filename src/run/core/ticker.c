@@ -1,3 +1,4 @@
+// The ticker's thread: made by the kernel's clone on a block of our own, ended by a futex.
 #include "run/core/ticker.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include "run/core/arch.h"
 
 #define STACK_BYTES ((size_t)64 << 10)
-#define LONG_IDLE   1000000000u // after so many nanoseconds without a turn's work it looks if it is alone
+#define LONG_IDLE   1000000000u // nanoseconds without work, after which the thread checks if it is alone
 #define FIRST_PAUSE 10000000u   // nanoseconds, so that the thread about to be made finds a core free
 
 static uint64_t (*turn)(void);
@@ -20,7 +21,8 @@ static bool begun;
 static uint32_t stopped; // a futex: the thread pauses in it
 static uint32_t calls;   // of rb_ticker_start
 
-// A thread that was ended by the kernel's exit, not libc's, leaves the process to us: then it ends.
+// Ends the process if no other thread is left: threads that end by the kernel's exit, not libc's, leave
+// that to us.
 static void end_if_alone(void)
 {
     char stat[512];
@@ -33,7 +35,7 @@ static void end_if_alone(void)
     const char *at = stat + (n > 0 ? n : 0), *end = at;
     while (at > stat && *at != ')')
         at--;
-    unsigned field = 2, threads = 0; // after the name, which may have anything in it
+    unsigned field = 2, threads = 0; // fields are counted after the name, which may contain any character
     for (; at < end && field <= 20; at++) {
         if (*at == ' ')
             field++;
@@ -44,8 +46,8 @@ static void end_if_alone(void)
         syscall(SYS_exit_group, 0);
 }
 
-// It ends, unless it was wanted meanwhile. `calls` is written before `begun` is read, and here the other way
-// round.
+// Returns true if the thread may end: nothing has started it again meanwhile. rb_ticker_start writes
+// `calls` before it reads `begun`; here the order is reversed.
 static bool may_end(uint32_t seen)
 {
     rb_store_seq_cst(&begun, false);
@@ -59,7 +61,7 @@ static void pause_for(uint64_t ns)
     syscall(SYS_futex, &stopped, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
 }
 
-static void run(void)
+static void run_ticker(void)
 {
     uint64_t idle = 0;
 
@@ -82,8 +84,8 @@ static void run(void)
     }
 }
 
-// Thread-local variables of libc and of ours are below the thread pointer, in a block of our own that is all
-// zero: errno may be written there, and nobody has a state.
+// Returns the bytes below the thread pointer. Thread-local variables of libc and of ours lie there, in a
+// block of our own that is all zero: errno may be written, and the thread has no rb_self.
 static size_t tls_bytes(void)
 {
     const uintptr_t pointer = (uintptr_t)__builtin_thread_pointer();
@@ -93,7 +95,7 @@ static size_t tls_bytes(void)
     return (most + (64u << 10)) & ~(size_t)4095;
 }
 
-// The block is kept for the next one; the kernel says when the last has left it.
+// The block is kept for the next thread; the kernel clears `living` when the last has left it.
 static char *block;
 static uint32_t living;
 
@@ -128,10 +130,10 @@ bool rb_ticker_start(uint64_t (*given)(void))
     }
     char *stack_top = block + STACK_BYTES;
     void **pointer = (void **)(stack_top + below);
-    pointer[0] = pointer[2] = pointer; // as libc has it: the block's own address
+    pointer[0] = pointer[2] = pointer; // as in libc: the block's own address
     rb_store_release(&living, 1);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
-    const long id = rb_arch_thread(stack_top, pointer, &living, run);
+    const long id = rb_arch_thread(stack_top, pointer, &living, run_ticker);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
     if (id < 0)
         living = begun = false;
@@ -143,7 +145,7 @@ void rb_ticker_stop(void)
     rb_store_release(&stopped, 1);
 }
 
-// The kernel writes 0 to `living` when the thread is gone, and wakes who waits there.
+// The kernel writes 0 to `living` when the thread is gone, and wakes the waiter there.
 void rb_ticker_end(void)
 {
     static const struct timespec patience = {5, 0};

@@ -1,5 +1,5 @@
-// The functions by which a room calls a higher one. Each is defined in the room that stands above it here. A call
-// upwards that is not in this file does not exist: src/run/ROOMS.
+// The functions by which a room calls a higher one. Each is defined in the room that heads its section here. No other
+// call upwards exists: src/run/ROOMS.
 #ifndef RB_RUN_CORE_UPCALLS_H
 #define RB_RUN_CORE_UPCALLS_H
 
@@ -8,8 +8,8 @@
 
 // ---- watchpoint ----------------------------------------------------------------------------------------
 
-// When the next breakpoint may be set, in ticks of the clock; UINT64_MAX: none. Written by the ticker, by the
-// thread that sets one, and by what switches the assist off.
+// Time from which the next breakpoint may be set, in ticks; UINT64_MAX: none. Written by the ticker, by the thread that
+// sets one, and by the code that switches the assist off.
 extern RB_HIDDEN uint64_t rb_watchpoints_next;
 
 RB_INLINE bool rb_watchpoints_due(void)
@@ -21,37 +21,37 @@ RB_INLINE bool rb_watchpoints_due(void)
 
 // Sets a breakpoint on an access that the sampler has taken.
 RB_HIDDEN void rb_watchpoints_arm(struct rb_self *me, const struct rb_touch *t, uintptr_t pc);
-// Opens the breakpoints if watch= or the sampler wants them: the calling thread and all that it and its
-// descendants make from now on have them. Inside the guard, before the second thread.
+// Opens the breakpoints if watch= or the sampler wants them. The calling thread has them from now on, and so have all
+// threads that it and its descendants make. Inside the guard, before the second thread.
 RB_HIDDEN void rb_watchpoints_open(void);
-// The sampler has earned so many ticks since the last turn; `open`: it has some left.
+// Adds the ticks that the sampler has earned since the last turn. `open`: it has some left.
 RB_HIDDEN void rb_watchpoints_turn(int64_t earned, bool open);
-// Tracking is paused: no access is taken any more, so there is nothing to wait for.
+// Gives up all breakpoints: tracking is paused, so no access is taken.
 RB_HIDDEN void rb_watchpoints_rest(void);
 RB_HIDDEN uint64_t rb_watchpoints_spent(void); // ticks
-// An access of a hook, with the samplers that compare by traps alone (collide.h). Inside the guard, which it
+// Handles an access of a hook with the samplers that compare by traps alone (trap_races.c). Inside the guard, which it
 // leaves.
 RB_HIDDEN void rb_collide_access(struct rb_self *me, uintptr_t address, size_t size, unsigned how,
                                  uintptr_t pc);
 
 // ---- intercept -----------------------------------------------------------------------------------------
 
-// SIGTRAP comes to us from now on, whatever the program has done or will do about it. Inside the guard.
+// Takes SIGTRAP over for good, whatever handler the program has or installs later. Inside the guard.
 RB_HIDDEN bool rb_trap_take(void);
-// The calling thread ends: so does the stack that its handlers had, if it was ours.
+// Frees the signal stack of the calling thread, which ends, if the runtime made it.
 RB_HIDDEN void rb_signal_stack_end(struct rb_self *me);
-// Inside the guard: the thread ends, after the destructors of its thread-local objects, for which the loader
-// keeps libraries that have been closed.
+// Notes that the thread ends, inside the guard. The destructors of its thread-local objects have run; the loader keeps
+// closed libraries for them.
 RB_HIDDEN void rb_libraries_thread_ends(struct rb_self *me);
 
 // ---- report --------------------------------------------------------------------------------------------
 
-// Remembers a race the thread has just met. Cheap when the pair of places is known already. Reported by
-// rb_races_report, which is called when no lock is held.
+// Keeps a race the thread has just found, until rb_races_report is called without a lock held. Cheap when the pair of
+// places is known already.
 RB_HIDDEN void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t where,
                              const struct rb_hit *before);
 RB_HIDDEN void rb_races_report_slow(struct rb_self *me);
-// A middle process of the reporter has ended and is to be reaped. It writes this as the last thing it does.
+// Set when a middle process of the reporter has ended and is to be reaped. The process writes it as its last step.
 extern RB_HIDDEN uint32_t rb_reporter_left;
 
 RB_INLINE void rb_races_report(struct rb_self *me)
@@ -63,10 +63,43 @@ RB_INLINE void rb_races_report(struct rb_self *me)
 RB_HIDDEN void rb_races_drop(struct rb_self *me); // and reports nothing
 // Starts the process that makes reports, while that can still be done.
 RB_HIDDEN void rb_reporter_prepare(void);
-// Waits until all races found are reported, and returns how many were.
+// Waits until all races found are reported, and returns their number.
 RB_HIDDEN uint64_t rb_races_count(void);
 // Ends the reporter if it is a child, before a wait that would see it. Inside the guard.
 RB_HIDDEN void rb_races_pause(void);
 extern RB_HIDDEN const char *rb_race_evidence; // how a race is known: docs/reports.md
+
+// ---- hooks ---------------------------------------------------------------------------------------------
+
+// Returns true if the program has declared races at the address to be intended (annotations.c).
+RB_HIDDEN bool rb_is_benign(uintptr_t address);
+// C11 fences (atomics.c) are followed: from the first fence, or from the start.
+extern RB_HIDDEN bool rb_fences_on;
+RB_HIDDEN void rb_fences_free(struct rb_self *me, struct rb_self *t);
+
+// ---- life ----------------------------------------------------------------------------------------------
+
+// Starts the runtime; once. The environment is for when libc does not have it yet.
+RB_HIDDEN void rb_init(char *const *environment);
+// Registers the fork handlers, before any of the program's (process.c).
+RB_HIDDEN void rb_watch_fork(void);
+RB_HIDDEN void rb_watch_quick_exit(void);
+RB_HIDDEN void rb_watch_exit(void);
+// Makes exit wait for other threads, as atexit_sleep_ms says. Called before the first of them is made: objects that the
+// program has registered by then are destroyed after the wait.
+RB_HIDDEN void rb_watch_exit_to_wait(void);
+RB_HIDDEN void rb_libraries_came(void); // perhaps
+// Starts anew in the child of fork, for its one thread.
+RB_HIDDEN void rb_init_after_fork(void);
+// Returns false in a child of which the runtime was not told: its one thread is no parallel of its parent's.
+RB_HIDDEN bool rb_is_our_process(void);
+// Prints statistics, and returns the exit status to use instead of `status`.
+RB_HIDDEN int rb_finish(int status);
+// Ends the program now (halt_on_error).
+RB_HIDDEN void rb_halt(void) __attribute__((noreturn));
+// Prints statistics as the options ask (stats.c).
+RB_HIDDEN void rb_stats_print(void);
+// Prints a line, without an option, if the history had no room for some accesses.
+RB_HIDDEN void rb_stats_say_dropped(void);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "run/access/access.h"
 #include "run/access/history.h"
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/intercept/heap.h"
 #include "run/record/record.h"
 #include "run/report/race.h"

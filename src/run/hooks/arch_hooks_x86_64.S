@@ -4,7 +4,7 @@
 // The fast path is here, in three instructions. All else goes through rb_preserving. It saves the registers on the
 // stack and calls a function in C with the hook's arguments and return address. rb_preserving has a frame like any
 // other function, so stacks are walked through it.
-#include "run/core/access_kind.h"
+#include "run/core/race_event.h"
 #include "run/access/address_filter.h"
 
 	.text

@@ -19,7 +19,7 @@
 // fence on, or from the start where every access is taken. At the first fence everything recorded
 // before is forgotten, as for a lost edge.
 #include "run/access/access.h"
-#include "run/core/fences.h"
+#include "run/core/upcalls.h"
 #include "run/record/record.h"
 #include "run/report/race.h"
 #include "run/sync/sync.h"

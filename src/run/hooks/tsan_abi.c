@@ -2,7 +2,7 @@
 // 12, clang 14, clang 19. Each is the fast path of access.h. Atomics are in atomics.c,
 // memcpy and the like in intercept_memory.c.
 #include "run/access/access.h"
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/record/record.h"
 #include "run/sites/sites.h"
 

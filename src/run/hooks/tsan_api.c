@@ -10,9 +10,9 @@
 
 #include "inproc/tool.h"
 #include "run/access/access.h"
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/intercept/lifecycle.h"
-#include "run/report/report_data.h"
+#include "run/report/race.h"
 #include "run/sync/sync.h"
 
 // ---- functions of TSan's tests -------------------------------------------------------------------------

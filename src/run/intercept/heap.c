@@ -9,12 +9,12 @@
 #include "run/access/history.h"
 #include "run/core/arch.h"
 #include "run/core/footprint.h"
+#include "run/core/stack.h"
 #include "run/core/upcalls.h"
 #include "run/intercept/callers.h"
 #include "run/intercept/intercept.h"
 #include "run/record/record.h"
 #include "run/sampler/sampling.h"
-#include "run/stack/stack_tree.h"
 #include "run/sync/objects.h"
 #include "run/watchpoint/collide.h"
 

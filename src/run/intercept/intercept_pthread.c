@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/intercept/callers.h"
 #include "run/intercept/intercept.h"
 #include "run/intercept/lifecycle.h"

@@ -1,6 +1,6 @@
 // The runtime starts when the first instrumented module does (__tsan_init), or when it is loaded and finds
 // one. Without any it stays asleep: every interceptor passes through.
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -14,7 +14,6 @@
 #include "inproc/tool.h"
 #include "run/access/access.h"
 #include "run/access/history.h"
-#include "run/core/fences.h"
 #include "run/core/footprint.h"
 #include "run/core/ticker.h"
 #include "run/intercept/heap.h"

@@ -8,7 +8,7 @@
 
 #include "inproc/unwind.h"
 #include "run/access/history.h"
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/intercept/callers.h"
 #include "run/intercept/descriptors.h"
 #include "run/intercept/heap.h"

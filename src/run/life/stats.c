@@ -10,7 +10,7 @@
 #include "inproc/tool.h"
 #include "run/access/history.h"
 #include "run/core/footprint.h"
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/sampler/sampling.h"
 #include "run/sites/sites.h"
 #include "run/sync/objects.h"

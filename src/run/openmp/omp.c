@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/sync/sync.h"
 
 #define SHARE 16 // of memory=, at most, for records

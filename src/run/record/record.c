@@ -1,11 +1,10 @@
-// A thread writes its own records into its own chunk and asks nobody; what threads share are the counters
-// that numbered events take their turn from (LiteRace, section 4.2: many counters, chosen by a hash of the
-// object, so that objects that have nothing to do with each other rarely meet). The clock is read before the
-// number is taken and the number before the record is written: a record's clock is never later than its
-// event.
+// A thread writes its own records into its own chunk, without asking any other thread. Threads share only the
+// counters that numbered events take their turn from. There are many, chosen by a hash of the object, so that
+// unrelated objects rarely meet (LiteRace, section 4.2). The clock is read before the number is taken, and the
+// number before the record is written: a record's clock is never later than its event.
 //
-// `used` grows after the record is whole, so a program killed at any instant leaves whole records, and of
-// each thread at most the one being written is missing.
+// `used` grows after the record is complete. A program killed at any instant leaves complete records; of each
+// thread at most the one being written is missing.
 #include "run/record/record.h"
 
 #include <dlfcn.h>
@@ -16,9 +15,8 @@
 
 #include "inproc/modules.h"
 #include "inproc/text_buffer.h"
-#include "run/core/init.h"
 #include "run/core/race_event.h"
-#include "run/record/record_file.h"
+#include "run/core/upcalls.h"
 
 #define NEEDED 6u  // most records of one event: a TICK and a GENERATION before it, an EXTENT behind
 #define SPARE  32u // a chunk with less room is left early where no lock is held
@@ -30,7 +28,7 @@ static struct {
     uint64_t next;
 } __attribute__((aligned(64))) counters[RB_RAW_COUNTERS];
 
-// A part of the address space with code: a file's, or 64 GiB of no file's.
+// A part of the address space with code: a file's, or 64 GiB without a file.
 struct module {
     uintptr_t from, to, bias;
     uint64_t name; // hash of the path
@@ -45,7 +43,7 @@ struct recent {
     uint64_t index;
 };
 
-// A thread's part. Written by the thread itself.
+// A thread's buffer. Written by the thread itself.
 struct rb_record {
     struct rb_raw_chunk *chunk;
     uint64_t *at, *end; // next record, end of the chunk
@@ -61,7 +59,7 @@ struct rb_record {
 
 // ---- start, end ----------------------------------------------------------------------------------------
 
-static void say(const char *path, int problem)
+static void complain(const char *path, int problem)
 {
     char text[512];
     struct rb_text t;
@@ -84,7 +82,7 @@ static void say(const char *path, int problem)
     syscall(SYS_write, 2, text, (size_t)(t.at - text));
 }
 
-static void copy(char *to, size_t room, const char *from)
+static void copy_text(char *to, size_t room, const char *from)
 {
     size_t i = 0;
 
@@ -99,12 +97,12 @@ int rb_record_start(const char *path)
     const int status = rb_record_file_open(path);
 
     if (status == 0) {
-        copy(rb_record_header->sampler, sizeof(rb_record_header->sampler), rb_options.sampler);
+        copy_text(rb_record_header->sampler, sizeof(rb_record_header->sampler), rb_options.sampler);
         if (rb_record_header->flags & RB_RAW_FUNCTIONS)
             rb_functions_wanted = true;
         rb_store_release(&rb_recording, true);
     } else if (status != -EALREADY) {
-        say(path, status);
+        complain(path, status);
     }
     errno = saved;
     return status;
@@ -124,7 +122,7 @@ void rb_record_stop_after_fork(void)
     rb_fetch_add_relaxed(&rb_record_header->others, 1);
 }
 
-static RB_NOINLINE void stop(int problem)
+static RB_NOINLINE void stop_recording(int problem)
 {
     uint32_t none = 0;
 
@@ -134,14 +132,14 @@ static RB_NOINLINE void stop(int problem)
 
 // ---- places --------------------------------------------------------------------------------------------
 
-// A module that was not met before gets a chunk that says what it is.
+// Writes a chunk that describes a new module. Returns false if the recording has stopped.
 static bool write_module(const struct module *m, uint32_t index, const char *name, const char *build_id)
 {
     int problem;
     struct rb_raw_chunk *chunk = rb_record_chunk(RB_RAW_MODULE, RB_RAW_UNIT, &problem);
 
     if (!chunk) {
-        stop(problem);
+        stop_recording(problem);
         return false;
     }
     struct rb_raw_module *raw = (struct rb_raw_module *)(chunk + 1);
@@ -149,15 +147,15 @@ static bool write_module(const struct module *m, uint32_t index, const char *nam
     raw->from = m->from;
     raw->to = m->to;
     raw->index = index;
-    copy(raw->build_id, sizeof(raw->build_id), build_id);
-    copy(raw->path, sizeof(raw->path), name);
+    copy_text(raw->build_id, sizeof(raw->build_id), build_id);
+    copy_text(raw->path, sizeof(raw->path), name);
     chunk->used = 1;
     rb_store_release(&chunk->magic, RB_RAW_CHUNK_MAGIC);
     rb_record_unmap(chunk);
     return true;
 }
 
-static uint64_t hash(const char *s)
+static uint64_t hash_text(const char *s)
 {
     uint64_t h = 0;
 
@@ -166,7 +164,7 @@ static uint64_t hash(const char *s)
     return h;
 }
 
-// What holds the code at `pc`, and its number; 0 if there are too many.
+// Returns the module that holds the code at `pc`, and its number; 0 if there are too many.
 static RB_NOINLINE struct recent find_module(uintptr_t pc)
 {
     const uintptr_t span = (uintptr_t)1 << RB_RAW_OFFSET_BITS;
@@ -178,7 +176,7 @@ static RB_NOINLINE struct recent find_module(uintptr_t pc)
 
     if (rb_module_of(pc, &file) && _dl_find_object((void *)pc, &found) == 0 && pc - file.bias < span) {
         m = (struct module){(uintptr_t)found.dlfo_map_start, (uintptr_t)found.dlfo_map_end, file.bias,
-                            hash(file.path)};
+                            hash_text(file.path)};
     } else {
         file.path = "";
         file.build_id[0] = 0;
@@ -214,24 +212,24 @@ static uint64_t place_of(struct rb_record *r, uintptr_t pc)
 
 // ---- records -------------------------------------------------------------------------------------------
 
-static inline void put(struct rb_record *r, uint64_t word0, uint64_t word1)
+static inline void put_record(struct rb_record *r, uint64_t word0, uint64_t word1)
 {
     r->at[0] = word0;
     r->at[1] = word1;
     r->at += 2;
 }
 
-// From here on the records put so far are part of the recording.
-static inline void publish(struct rb_record *r)
+// Makes the records put so far part of the recording.
+static inline void publish_records(struct rb_record *r)
 {
     const uint64_t *first = (const uint64_t *)(r->chunk + 1);
 
     rb_store_release(&r->chunk->used, (uint32_t)((r->at - first) / 2));
 }
 
-// The first chunk of a thread is a page, the later ones double up to 64 KiB: most threads of a program with
-// very many write little.
-static RB_NOINLINE bool next_chunk(struct rb_self *me, struct rb_record *r)
+// Begins a new chunk. The first chunk of a thread is a page, the later ones double up to 64 KiB: in
+// programs with very many threads most write little.
+static RB_NOINLINE bool begin_chunk(struct rb_self *me, struct rb_record *r)
 {
     struct rb_raw_chunk *old = r->chunk;
     const uint32_t bytes = !old ? RB_RAW_UNIT : old->bytes < RB_RAW_MOST ? 2 * old->bytes : RB_RAW_MOST;
@@ -239,7 +237,7 @@ static RB_NOINLINE bool next_chunk(struct rb_self *me, struct rb_record *r)
     struct rb_raw_chunk *chunk = rb_record_chunk(RB_RAW_EVENTS, bytes, &problem);
 
     if (!chunk) {
-        stop(problem);
+        stop_recording(problem);
         return false;
     }
     chunk->thread = me->id;
@@ -255,15 +253,15 @@ static RB_NOINLINE bool next_chunk(struct rb_self *me, struct rb_record *r)
     return true;
 }
 
-static RB_NOINLINE struct rb_record *first_chunk(struct rb_self *me)
+static RB_NOINLINE struct rb_record *make_record(struct rb_self *me)
 {
     struct rb_record *r = rb_arena_zalloc(&rb_process.arena, sizeof(*r));
 
     if (!r) {
-        stop(ENOMEM);
+        stop_recording(ENOMEM);
         return NULL;
     }
-    if (!next_chunk(me, r)) {
+    if (!begin_chunk(me, r)) {
         rb_arena_free(&rb_process.arena, r, sizeof(*r));
         return NULL;
     }
@@ -271,7 +269,7 @@ static RB_NOINLINE struct rb_record *first_chunk(struct rb_self *me)
     return r;
 }
 
-static inline uint64_t now(void)
+static inline uint64_t read_clock(void)
 {
     struct timespec t;
 
@@ -279,23 +277,23 @@ static inline uint64_t now(void)
     return ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec) >> RB_RAW_CLOCK_SHIFT;
 }
 
-// Room for one event with all that may go with it, and its clock; NULL if there is no recording any more.
-// With little room left a new chunk is begun early: most often there is no lock held then, which cannot be
-// said of synchronisation.
-static struct rb_record *begin(struct rb_self *me, unsigned room)
+// Makes room for one event with all its records, and writes its clock. Returns NULL if there is no
+// recording any more. With little room left a new chunk is begun early: most calls here hold no lock, but
+// synchronisation may.
+static struct rb_record *begin_event(struct rb_self *me, unsigned room)
 {
     struct rb_record *r = me->record;
 
-    if (RB_UNLIKELY(!r) && !(r = first_chunk(me)))
+    if (RB_UNLIKELY(!r) && !(r = make_record(me)))
         return NULL;
-    if (RB_UNLIKELY((size_t)(r->end - r->at) < 2 * room) && !next_chunk(me, r))
+    if (RB_UNLIKELY((size_t)(r->end - r->at) < 2 * room) && !begin_chunk(me, r))
         return NULL;
-    uint64_t t = now();
+    uint64_t t = read_clock();
     if (t < r->clock)
         t = r->clock;
     if (RB_UNLIKELY(t >> RB_RAW_CLOCK_BITS != r->clock >> RB_RAW_CLOCK_BITS ||
                     r->at == (uint64_t *)(r->chunk + 1)))
-        put(r, rb_raw_word0(RB_RAW_TICK, 0, 0), rb_raw_word1(0, t >> RB_RAW_CLOCK_BITS));
+        put_record(r, rb_raw_word0(RB_RAW_TICK, 0, 0), rb_raw_word1(0, t >> RB_RAW_CLOCK_BITS));
     r->clock = t;
     return r;
 }
@@ -305,9 +303,9 @@ static inline void put_range(struct rb_record *r, unsigned op, uintptr_t from, s
 {
     const bool fits = bytes < RB_RAW_SIZES;
 
-    put(r, rb_raw_word0(op, fits ? bytes : 0, from), rb_raw_word1(r->clock, value));
+    put_record(r, rb_raw_word0(op, fits ? bytes : 0, from), rb_raw_word1(r->clock, value));
     if (RB_UNLIKELY(!fits))
-        put(r, rb_raw_word0(RB_RAW_EXTENT, 0, 0), rb_raw_word1(r->clock, bytes));
+        put_record(r, rb_raw_word0(RB_RAW_EXTENT, 0, 0), rb_raw_word1(r->clock, bytes));
 }
 
 static uint64_t take_number(unsigned op, uint64_t address)
@@ -315,14 +313,15 @@ static uint64_t take_number(unsigned op, uint64_t address)
     return rb_fetch_add_acq_rel(&counters[rb_raw_counter_of(op, address)].next, 1);
 }
 
-// An address in 48 bits. User space has 47; the runtime's made-up ones (descriptors) lie right above 2^54.
-static inline uint64_t fold(uintptr_t address)
+// Returns an address in 48 bits. User space has 47; the runtime's made-up ones (descriptors) lie right
+// above 2^54.
+static inline uint64_t fold_address(uintptr_t address)
 {
     return RB_LIKELY(address < RB_RAW_MADE_UP) ? address : RB_RAW_MADE_UP | (address & (RB_RAW_MADE_UP - 1));
 }
 
-// Is [from, from + bytes) in one of these two, so that no two places become one? Objects may: an edge too
-// many.
+// Returns true if [from, from + bytes) lies in one of these two, so that no two places become one. Objects
+// may share a folded address: that adds an edge too many.
 static bool is_known(uintptr_t from, size_t bytes)
 {
     const uintptr_t part = from / RB_RAW_MADE_UP;
@@ -337,28 +336,29 @@ void rb_record_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc
     struct rb_record *r = me->record;
     const uint64_t *before = r ? r->at : NULL;
 
-    if (!t->record || !is_known(t->address, t->size) || rb_is_benign(t->address) || !(r = begin(me, SPARE)))
+    if (!t->record || !is_known(t->address, t->size) || rb_is_benign(t->address) ||
+        !(r = begin_event(me, SPARE)))
         return;
     const uint32_t generation = rb_load_acquire(&rb_process.generation);
     if (RB_UNLIKELY(generation != r->generation)) {
         r->generation = generation;
-        for (unsigned i = 0; i < RECENT; i++) // a library may have gone, and another be in its place
+        for (unsigned i = 0; i < RECENT; i++) // a library may have been replaced by another at its place
             r->recent[i] = (struct recent){0, 0, 0, 0};
-        put(r, rb_raw_word0(RB_RAW_GENERATION, 0, 0), rb_raw_word1(r->clock, generation));
+        put_record(r, rb_raw_word0(RB_RAW_GENERATION, 0, 0), rb_raw_word1(r->clock, generation));
     }
     const uint64_t place = place_of(r, pc);
     const bool continues = before && before == r->last_end && place == r->last_place;
     r->last[1] = continues ? r->last[0] : NULL;
     r->last[0] = r->at;
     r->last_place = place;
-    put_range(r, op, fold(t->address), t->size, place);
+    put_range(r, op, fold_address(t->address), t->size, place);
     r->last_end = r->at;
-    publish(r);
+    publish_records(r);
 }
 
 // ---- accesses that have not happened after all ---------------------------------------------------------
 
-static size_t bytes_of(const uint64_t *record)
+static size_t record_bytes(const uint64_t *record)
 {
     const size_t bytes = record[0] >> RB_RAW_ADDRESS_BITS & (RB_RAW_SIZES - 1);
 
@@ -367,7 +367,7 @@ static size_t bytes_of(const uint64_t *record)
 
 static bool record_touches(const uint64_t *record, uint64_t address)
 {
-    return record && address - (record[0] & RB_RAW_LOW48) < bytes_of(record);
+    return record && address - (record[0] & RB_RAW_LOW48) < record_bytes(record);
 }
 
 void rb_record_undo(struct rb_self *me, uintptr_t address, struct rb_undone *undone)
@@ -377,7 +377,7 @@ void rb_record_undo(struct rb_self *me, uintptr_t address, struct rb_undone *und
 
     if (!r || !r->last[0] || r->at != r->last_end)
         return;
-    address = fold(address);
+    address = fold_address(address);
     while (n < 2 && !record_touches(r->last[n], address))
         n++;
     if (n == 2)
@@ -387,11 +387,11 @@ void rb_record_undo(struct rb_self *me, uintptr_t address, struct rb_undone *und
         const bool fits = record[0] >> RB_RAW_ADDRESS_BITS & (RB_RAW_SIZES - 1);
         undone->access[i].word0 = record[0];
         undone->access[i].place = record[1] & RB_RAW_LOW48;
-        undone->access[i].bytes = fits ? 0 : bytes_of(record);
+        undone->access[i].bytes = fits ? 0 : record_bytes(record);
     }
     undone->count = n + 1;
     r->at = r->last[n];
-    publish(r);
+    publish_records(r);
     r->last[0] = r->last[1] = r->last_end = NULL;
     r->clock = 0; // a TICK or a GENERATION between the two went with them
     r->generation = 0;
@@ -399,16 +399,16 @@ void rb_record_undo(struct rb_self *me, uintptr_t address, struct rb_undone *und
 
 void rb_record_redo(struct rb_self *me, const struct rb_undone *undone)
 {
-    struct rb_record *r = begin(me, SPARE);
+    struct rb_record *r = begin_event(me, SPARE);
 
     if (!r)
         return;
     for (unsigned i = 0; i < undone->count; i++) {
-        put(r, undone->access[i].word0, rb_raw_word1(r->clock, undone->access[i].place));
+        put_record(r, undone->access[i].word0, rb_raw_word1(r->clock, undone->access[i].place));
         if (undone->access[i].bytes)
-            put(r, rb_raw_word0(RB_RAW_EXTENT, 0, 0), rb_raw_word1(r->clock, undone->access[i].bytes));
+            put_record(r, rb_raw_word0(RB_RAW_EXTENT, 0, 0), rb_raw_word1(r->clock, undone->access[i].bytes));
     }
-    publish(r);
+    publish_records(r);
 }
 
 void rb_record_function(enum rb_op op, uintptr_t pc)
@@ -418,9 +418,9 @@ void rb_record_function(enum rb_op op, uintptr_t pc)
 
     if (!me)
         return;
-    if ((r = begin(me, SPARE)) != NULL) {
-        put(r, rb_raw_word0(op, 0, 0), rb_raw_word1(r->clock, op == RB_ENTER ? place_of(r, pc) : 0));
-        publish(r);
+    if ((r = begin_event(me, SPARE)) != NULL) {
+        put_record(r, rb_raw_word0(op, 0, 0), rb_raw_word1(r->clock, op == RB_ENTER ? place_of(r, pc) : 0));
+        publish_records(r);
     }
     rb_leave(me);
 }
@@ -429,11 +429,11 @@ void rb_record_own(struct rb_self *me, enum rb_raw_op op, uint64_t address, size
 {
     struct rb_record *r;
 
-    if ((bytes && !is_known(address, bytes)) || !(r = begin(me, NEEDED)))
+    if ((bytes && !is_known(address, bytes)) || !(r = begin_event(me, NEEDED)))
         return;
-    address = fold(address);
+    address = fold_address(address);
     put_range(r, op, address, bytes, rb_raw_is_numbered(op) ? take_number(op, address) : 0);
-    publish(r);
+    publish_records(r);
 }
 
 void rb_record_event(struct rb_self *me, enum rb_op op, uint64_t target, uintptr_t pc)
@@ -446,12 +446,12 @@ void rb_record_event(struct rb_self *me, enum rb_op op, uint64_t target, uintptr
         rb_record_free(me);
         return;
     }
-    if (!(r = begin(me, NEEDED)))
+    if (!(r = begin_event(me, NEEDED)))
         return;
-    target = fold(target);
-    put(r, rb_raw_word0(op, 0, target),
-        rb_raw_word1(r->clock, rb_raw_is_numbered(op) ? take_number(op, target) : 0));
-    publish(r);
+    target = fold_address(target);
+    put_record(r, rb_raw_word0(op, 0, target),
+               rb_raw_word1(r->clock, rb_raw_is_numbered(op) ? take_number(op, target) : 0));
+    publish_records(r);
 }
 
 void rb_record_free(struct rb_self *t)

@@ -1,16 +1,16 @@
 // `record=FILE`: every synchronisation, the accesses the sampler takes, allocation and function events go
-// into a raw recording (trace/raw/raw.h), which `railbird record` merges into a trace. Does nothing, in one test,
-// when nothing is recorded. All of it is called inside the guard; events of an object while its lock is held,
-// which is what makes their numbers mean something (docs/recording.md).
+// into a raw recording (trace/raw/raw.h), which `railbird record` merges into a trace. Does nothing, after
+// one test, when nothing is recorded. All of it is called inside the guard. Events of an object are
+// recorded while its lock is held: their numbers mean something only then (docs/recording.md).
 #ifndef RB_RUN_RECORD_RECORD_H
 #define RB_RUN_RECORD_RECORD_H
 
 #include "run/core/rt.h"
 #include "trace/raw/raw.h"
 
-// Set at start; cleared for good by fork's child, and when the recording cannot go on (disk full). Relaxed
-// reads suffice: who takes an object's lock from a thread that saw it cleared sees it cleared too
-// (coherence), so the events that were recorded contain everything that happened before any of them.
+// Set at start; cleared for good in a fork's child, and when the recording cannot go on (disk full).
+// Relaxed reads suffice: a thread that takes an object's lock from a thread that saw it cleared sees it
+// cleared too (coherence). So the recorded events contain everything that happened before any of them.
 extern RB_HIDDEN bool rb_recording;
 
 struct rb_touch;
@@ -25,15 +25,15 @@ struct rb_undone {
         uint64_t word0, place, bytes; // bytes: of an EXTENT behind; 0: there is none
     } access[2];
 };
-// Takes the thread's last accesses out of the recording from the one on that touches the address, if nothing else was
-// recorded since. A fault told of it.
+// Takes the thread's last accesses, from the one that touches the address on, out of the recording, if
+// nothing else was recorded since. For an access that has faulted.
 RB_HIDDEN void rb_record_undo(struct rb_self *me, uintptr_t address, struct rb_undone *undone);
 RB_HIDDEN void rb_record_redo(struct rb_self *me, const struct rb_undone *undone);
 RB_HIDDEN void rb_record_event(struct rb_self *me, enum rb_op op, uint64_t target, uintptr_t pc);
 RB_HIDDEN void rb_record_own(struct rb_self *me, enum rb_raw_op op, uint64_t address, size_t bytes);
-// RB_ENTER with a place inside the function, or RB_EXIT. Has a guard of its own.
+// Records RB_ENTER with a place inside the function, or RB_EXIT. Has a guard of its own.
 RB_HIDDEN void rb_record_function(enum rb_op op, uintptr_t pc);
-// The buffer of a state that is given up without having been a thread (fibers).
+// Frees the buffer of a state that is given up without having been a thread (fibers).
 RB_HIDDEN void rb_record_free(struct rb_self *t);
 
 RB_INLINE bool rb_records(void)
@@ -48,25 +48,42 @@ RB_INLINE void rb_record_sync(struct rb_self *me, enum rb_op op, uint64_t target
         rb_record_event(me, op, target, 0);
 }
 
-// The object is no more, or what it held is no more.
+// Records that the object, or its content, is gone.
 RB_INLINE void rb_record_gone(struct rb_self *me, uintptr_t object)
 {
     if (rb_records())
         rb_record_own(me, RB_RAW_GONE, object, 0);
 }
 
-// [from, from + bytes) starts anew.
+// Records that [from, from + bytes) starts anew.
 RB_INLINE void rb_record_forget(struct rb_self *me, uintptr_t from, size_t bytes)
 {
     if (rb_records())
         rb_record_own(me, RB_RAW_FORGET, from, bytes);
 }
 
-// Before a block is given back: whoever gets it next has a larger number.
+// Records a free, before the block is given back: its next owner takes a larger number.
 RB_INLINE void rb_record_freed(struct rb_self *me, uintptr_t block)
 {
     if (rb_records())
         rb_record_own(me, RB_RAW_FREED, block, 0);
 }
+
+// ---- the file (record_file.c) --------------------------------------------------------------------------
+// Claimed by one process, grown chunk by chunk, each mapped by the thread that writes it. Blocks are allocated before
+// they are mapped, because a full disk would otherwise be a SIGBUS in the middle of the program. No descriptor stays
+// open between chunks: a program may close descriptors that it does not know.
+
+// Page 0 of the file, mapped from rb_record_file_open on.
+extern RB_HIDDEN struct rb_raw_header *rb_record_header;
+
+// Claims the file for this process; makes it if need be. Returns 0 or a negative errno. -EBUSY: it is another process's
+// (-EALREADY: and a tool will say so); -EINVAL: it is no raw recording.
+RB_HIDDEN int rb_record_file_open(const char *path);
+
+// Maps a new chunk, its head filled in but for `magic`, which the caller writes when the rest is there. NULL (*problem
+// is an errno) if none can be had. Leaves errno alone.
+RB_HIDDEN struct rb_raw_chunk *rb_record_chunk(enum rb_raw_kind kind, uint32_t bytes, int *problem);
+RB_HIDDEN void rb_record_unmap(struct rb_raw_chunk *chunk);
 
 #endif

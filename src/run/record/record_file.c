@@ -1,4 +1,5 @@
-#include "run/record/record_file.h"
+// The raw recording as a file (record.h).
+#include "run/record/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +15,9 @@ static char path[4096]; // absolute: programs change their folder
 static struct stat identity;
 static uint64_t file_end = RB_RAW_UNIT;
 
-// System calls rather than libc's functions, some of which we stand in front of. 0 or more, or a negative
-// errno.
-static long call(long number, long a, long b, long c, long d, long e, long f)
+// Makes a system call, again after EINTR. libc has functions for some, but we intercept them. Returns 0 or
+// more, or a negative errno.
+static long call_kernel(long number, long a, long b, long c, long d, long e, long f)
 {
     long r;
 
@@ -26,42 +27,43 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
     return r < 0 ? -errno : r;
 }
 
-static long map(int fd, uint64_t at, size_t bytes)
+static long map_chunk(int fd, uint64_t at, size_t bytes)
 {
-    return call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (long)at);
+    return call_kernel(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (long)at);
 }
 
-// Blocks for [at, at + bytes). Where the file system has no such call, zeros are written.
-static long allocate(int fd, uint64_t at, size_t bytes)
+// Allocates blocks for [at, at + bytes). Where the file system has no such call, writes zeros.
+static long allocate_blocks(int fd, uint64_t at, size_t bytes)
 {
     static const char zeros[RB_RAW_UNIT];
     struct rlimit limit;
     long r;
 
     // Beyond the limit the kernel would send SIGXFSZ.
-    if (call(SYS_getrlimit, RLIMIT_FSIZE, (long)&limit, 0, 0, 0, 0) == 0 && at + bytes > limit.rlim_cur)
+    if (call_kernel(SYS_getrlimit, RLIMIT_FSIZE, (long)&limit, 0, 0, 0, 0) == 0 &&
+        at + bytes > limit.rlim_cur)
         return -EFBIG;
-    r = call(SYS_fallocate, fd, 0, (long)at, (long)bytes, 0, 0);
+    r = call_kernel(SYS_fallocate, fd, 0, (long)at, (long)bytes, 0, 0);
     if (r != -EOPNOTSUPP && r != -ENOSYS)
         return r;
     for (size_t done = 0; done < bytes; done += (size_t)r) {
         const size_t part = bytes - done < sizeof(zeros) ? bytes - done : sizeof(zeros);
-        r = call(SYS_pwrite64, fd, (long)zeros, (long)part, (long)(at + done), 0, 0);
+        r = call_kernel(SYS_pwrite64, fd, (long)zeros, (long)part, (long)(at + done), 0, 0);
         if (r <= 0)
             return r < 0 ? r : -EIO;
     }
     return 0;
 }
 
-static long look_at(int fd, struct stat *st)
+static long read_status(int fd, struct stat *st)
 {
-    return call(SYS_fstat, fd, (long)st, 0, 0, 0, 0);
+    return call_kernel(SYS_fstat, fd, (long)st, 0, 0, 0, 0);
 }
 
-static long same_file(int fd)
+static long check_same_file(int fd)
 {
     struct stat st;
-    const long r = look_at(fd, &st);
+    const long r = read_status(fd, &st);
 
     if (r < 0)
         return r;
@@ -73,7 +75,7 @@ static bool make_absolute(const char *name)
     size_t n = 0;
 
     if (name[0] != '/') {
-        if (call(SYS_getcwd, (long)path, sizeof(path), 0, 0, 0, 0) < 0)
+        if (call_kernel(SYS_getcwd, (long)path, sizeof(path), 0, 0, 0, 0) < 0)
             return false;
         while (path[n])
             n++;
@@ -85,7 +87,7 @@ static bool make_absolute(const char *name)
     return !*name;
 }
 
-// Byte by byte: memcmp is one of the functions we stand in front of.
+// Compares byte by byte: memcmp is one of the functions we intercept.
 static bool is_raw(const struct rb_raw_header *h)
 {
     bool same = h->version == RB_RAW_VERSION;
@@ -95,9 +97,9 @@ static bool is_raw(const struct rb_raw_header *h)
     return same;
 }
 
-// The first process to write its number has the file. One that was made by nobody but us is filled in first:
-// two who do so at once write the same.
-static int claim(struct rb_raw_header *h, bool fresh)
+// Claims the file: the first process to write its number has it. A file that we have just made is filled in
+// first: two processes that do so at once write the same.
+static int claim_file(struct rb_raw_header *h, bool fresh)
 {
     uint32_t nobody = 0;
 
@@ -121,29 +123,29 @@ int rb_record_file_open(const char *name)
 
     if (!make_absolute(name))
         return -ENAMETOOLONG;
-    fd = call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666, 0, 0);
+    fd = call_kernel(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666, 0, 0);
     if (fd < 0)
         return (int)fd;
-    r = look_at((int)fd, &identity);
+    r = read_status((int)fd, &identity);
     if (r == 0 && !S_ISREG(identity.st_mode))
         r = -EINVAL;
     if (r == 0 && identity.st_size == 0)
-        r = allocate((int)fd, 0, RB_RAW_UNIT);
+        r = allocate_blocks((int)fd, 0, RB_RAW_UNIT);
     else if (r == 0 && identity.st_size < (off_t)RB_RAW_UNIT)
         r = -EINVAL;
     if (r == 0)
-        r = at = map((int)fd, 0, RB_RAW_UNIT);
+        r = at = map_chunk((int)fd, 0, RB_RAW_UNIT);
     if (r > 0) {
-        r = claim((struct rb_raw_header *)at, identity.st_size == 0);
+        r = claim_file((struct rb_raw_header *)at, identity.st_size == 0);
         if (r == 0) {
             rb_record_header = (struct rb_raw_header *)at;
-            call(SYS_readlink, (long)"/proc/self/exe", (long)rb_record_header->program,
-                 sizeof(rb_record_header->program) - 1, 0, 0, 0);
+            call_kernel(SYS_readlink, (long)"/proc/self/exe", (long)rb_record_header->program,
+                        sizeof(rb_record_header->program) - 1, 0, 0, 0);
         } else {
-            call(SYS_munmap, at, RB_RAW_UNIT, 0, 0, 0, 0);
+            call_kernel(SYS_munmap, at, RB_RAW_UNIT, 0, 0, 0, 0);
         }
     }
-    call(SYS_close, fd, 0, 0, 0, 0, 0);
+    call_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
     return (int)r;
 }
 
@@ -157,14 +159,14 @@ struct rb_raw_chunk *rb_record_chunk(enum rb_raw_kind kind, uint32_t bytes, int 
         *problem = EPERM;
         return NULL;
     }
-    fd = r = call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC | O_NONBLOCK, 0, 0, 0);
+    fd = r = call_kernel(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC | O_NONBLOCK, 0, 0, 0);
     if (r >= 0)
-        r = same_file((int)fd);
+        r = check_same_file((int)fd);
     if (r >= 0) {
         const uint64_t at = rb_fetch_add_relaxed(&file_end, bytes);
-        r = allocate((int)fd, at, bytes);
+        r = allocate_blocks((int)fd, at, bytes);
         if (r >= 0)
-            r = map((int)fd, at, bytes);
+            r = map_chunk((int)fd, at, bytes);
     }
     if (r > 0) {
         chunk = (struct rb_raw_chunk *)r;
@@ -172,7 +174,7 @@ struct rb_raw_chunk *rb_record_chunk(enum rb_raw_kind kind, uint32_t bytes, int 
         chunk->kind = kind;
     }
     if (fd >= 0)
-        call(SYS_close, fd, 0, 0, 0, 0, 0);
+        call_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
     *problem = (int)-r;
     errno = saved;
     return chunk;
@@ -183,6 +185,6 @@ void rb_record_unmap(struct rb_raw_chunk *chunk)
     const int saved = errno;
 
     if (!rb_host.sandboxed)
-        call(SYS_munmap, (long)chunk, chunk->bytes, 0, 0, 0, 0);
+        call_kernel(SYS_munmap, (long)chunk, chunk->bytes, 0, 0, 0, 0);
     errno = saved;
 }

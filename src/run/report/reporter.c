@@ -15,7 +15,7 @@
 #include "base/report_ring.h"
 #include "inproc/tool.h"
 #include "run/core/arch.h"
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 
 #define RING_BYTES    ((size_t)2 << 20)
 #define STACK_BYTES   32768u

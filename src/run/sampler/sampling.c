@@ -11,7 +11,7 @@
 #include "run/access/access.h"
 #include "run/core/arch.h"
 #include "run/core/footprint.h"
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/sites/sites.h"
 
 bool rb_functions_wanted, rb_gates_on;

@@ -1,3 +1,4 @@
+// The table of call sites and gates, the queue of sites to patch, and the patches (docs/sites.md).
 #include "run/sites/sites.h"
 
 #include <dlfcn.h>
@@ -13,37 +14,37 @@
 #include "run/core/footprint.h"
 
 #define PAGE 4096u
-// Writing code costs 20 to 300 microseconds, however many sites there are: two mprotects, and every core that
-// runs the program is interrupted. A call of a site in the queue costs about PASS_NS. So writing is put
-// off until as much was spent on such calls as it took the last time.
+// Writing code has a high price that does not depend on the number of sites: two mprotects, and an
+// interrupt of each core that runs the program. A call of a queued site costs about PASS_NS. So writing is
+// put off until as much was spent on such calls as the last writing took.
 #define QUEUE      1024u
 #define PASS_NS    120u
 #define PATIENCE   128u       // calls, the first time, and the least
 #define SPAN       (4u << 20) // code that is made writable at once
-#define SITE_SHARE 512u       // a site for so many bytes of memory=
+#define SITE_SHARE 512u       // bytes of memory= for each site
 #define NEAR       64u        // places of the hash table, for as many gates or 256 bytes of code
-#define MANY       128u       // sites: the whole hash table is cheaper at once
+#define MANY       128u       // sites; for more, the whole hash table is mapped at once
 
-// Where the linker put the hooks (tsan_abi.c).
+// The bounds of the section of the hooks (tsan_abi.c).
 extern const char __start_rb_hooks[] RB_HIDDEN, __stop_rb_hooks[] RB_HIDDEN;
 
 bool rb_sites_on;
 
 static struct rb_site *record; // [0] is none
 static uint32_t *place;        // hash table of indices into it; 0: free
-static uint32_t room, places;  // of both; `places` is a power of two
+static uint32_t room, places;  // of the two; `places` is a power of two
 static uint32_t used, dead;    // records
 static rb_spin lock;           // of the table and the queue
 
-static struct rb_site *queues[2][QUEUE]; // one is filled, the other one being worked off, under `flips`
+static struct rb_site *queues[2][QUEUE]; // one is filled; the other is processed, under `flips`
 static struct rb_site **queue = queues[0];
 static uint32_t queued, impatience, patience = PATIENCE;
 
-static rb_spin flips; // pages are writable; before `lock` where both are taken
+static rb_spin flips; // pages are writable; taken before `lock` where both are
 uint64_t rb_flips_epoch;
 RB_TLS struct rb_drowsy rb_drowsy;
 static uint32_t holds;
-static bool frozen; // code is the program's own business: only gates are switched
+static bool frozen; // code belongs to the program: only gates are switched
 static uint64_t flipped;
 
 // ---- code ----------------------------------------------------------------------------------------------
@@ -54,7 +55,7 @@ struct text {
     int protection;
 };
 
-// The code in the file at `from` of which a page lies between the two.
+// Finds the code in the file at `from` that has a page between the two. Returns false if there is none.
 static bool text_between(uintptr_t from, uintptr_t to, struct text *t)
 {
     struct dl_find_object file;
@@ -89,7 +90,7 @@ static bool is_hook(uintptr_t address)
     return address >= (uintptr_t)__start_rb_hooks && address < (uintptr_t)__stop_rb_hooks;
 }
 
-// The hook that a call of the target comes to, through a stub of the linker's perhaps; 0: none.
+// Returns the hook that a call of the target reaches, perhaps by a stub of the linker's; 0: none.
 static uintptr_t hook_behind(uintptr_t target)
 {
     struct text t;
@@ -102,7 +103,7 @@ static uintptr_t hook_behind(uintptr_t target)
     return is_hook(behind) ? behind : 0;
 }
 
-static void verify(struct rb_site *s, bool gate)
+static void classify_site(struct rb_site *s, bool gate)
 {
     struct rb_call call;
     struct text t;
@@ -143,9 +144,9 @@ static void let_flips(void)
 
 // ---- the table -----------------------------------------------------------------------------------------
 
-// Sites of the same stretch of code are looked for one after the other, so NEAR places of the table lie side
-// by side: with thousands of sites, each at a random place, finding one took three times as long. A call has
-// five bytes, a gate one.
+// Returns the first place to search. Sites of the same stretch of code are searched one after the other, so
+// NEAR places of the table lie side by side: with thousands of sites at random places each search would
+// miss the cache. A call has five bytes, a gate one.
 static uint32_t home_of(uintptr_t pc, bool gate)
 {
     const uintptr_t at = gate ? pc : pc / 4;
@@ -154,7 +155,7 @@ static uint32_t home_of(uintptr_t pc, bool gate)
     return (uint32_t)(block * NEAR + at % NEAR) & (places - 1);
 }
 
-static struct rb_site *find(uintptr_t pc, bool gate, uint32_t *at)
+static struct rb_site *find_site(uintptr_t pc, bool gate, uint32_t *at)
 {
     uint32_t i = home_of(pc, gate);
 
@@ -169,8 +170,8 @@ static struct rb_site *find(uintptr_t pc, bool gate, uint32_t *at)
     return NULL;
 }
 
-// Records of libraries that are gone are used again, as soon as there are no others.
-static void compact(void)
+// Reuses the records of unloaded libraries, when no others are left.
+static void compact_table(void)
 {
     uint32_t kept = 0, at;
 
@@ -180,49 +181,48 @@ static void compact(void)
         const struct rb_site s = record[r];
         if (s.state == RB_SITE_DEAD)
             continue;
-        // A reader that is on its way to this record compares pc: it finds what it looks for or goes to the
-        // lock.
+        // A reader on its way to this record compares pc: it finds its site, or takes the lock.
         rb_store_release(&record[++kept].pc, 0);
         record[kept] = s;
-        find(s.pc, rb_site_is_gate(&s), &at);
+        find_site(s.pc, rb_site_is_gate(&s), &at);
         rb_store_release(&place[at], kept);
     }
     used = kept;
     dead = 0;
 }
 
-// Whoever goes through all of them sees a record that is dead until it is whole.
-static void fill(struct rb_site *s, uintptr_t pc, bool gate)
+// Fills a record in. A thread that goes through all records sees it as dead until it is complete.
+static void fill_record(struct rb_site *s, uintptr_t pc, bool gate)
 {
     struct rb_site fresh = {.pc = pc};
 
-    verify(&fresh, gate);
+    classify_site(&fresh, gate);
     const uint8_t state = fresh.state;
     fresh.state = RB_SITE_DEAD;
     *s = fresh;
     rb_store_release(&s->state, state);
 }
 
-static RB_NOINLINE struct rb_site *add(uintptr_t pc, bool gate)
+static RB_NOINLINE struct rb_site *add_site(uintptr_t pc, bool gate)
 {
     struct rb_site *s;
     uint32_t at;
 
     rb_spin_lock(&lock);
-    if (used == room && dead && !queued && try_flips()) { // nobody else has a record in hand
-        compact();
+    if (used == room && dead && !queued && try_flips()) { // no other thread has a record in hand
+        compact_table();
         let_flips();
     }
-    s = find(pc, gate, &at);
+    s = find_site(pc, gate, &at);
     if (s && s->state == RB_SITE_DEAD) { // another library, at the same place
         dead--;
-        fill(s, pc, gate);
+        fill_record(s, pc, gate);
     } else if (!s && used < room) {
         if (used == MANY)
             rb_footprint_populate(place, places * sizeof(*place));
         s = &record[used + 1];
         s->state = RB_SITE_DEAD;
-        fill(s, pc, gate);
+        fill_record(s, pc, gate);
         rb_store_release(&used, used + 1);
         rb_store_release(&place[at], used);
     }
@@ -236,8 +236,8 @@ static struct rb_site *find_or_add(uintptr_t pc, bool gate)
 
     if (!rb_sites_on)
         return NULL;
-    struct rb_site *s = find(pc, gate, &at);
-    return RB_LIKELY(s && s->state != RB_SITE_DEAD) ? s : add(pc, gate);
+    struct rb_site *s = find_site(pc, gate, &at);
+    return RB_LIKELY(s && s->state != RB_SITE_DEAD) ? s : add_site(pc, gate);
 }
 
 struct rb_site *rb_site_at(struct rb_self *me, uintptr_t pc)
@@ -257,8 +257,8 @@ struct rb_site *rb_site_known(uintptr_t pc)
 
     if (!rb_sites_on || !pc)
         return NULL;
-    struct rb_site *gate = find(pc, true, &at);
-    return gate ? gate : find(pc, false, &at);
+    struct rb_site *gate = find_site(pc, true, &at);
+    return gate ? gate : find_site(pc, false, &at);
 }
 
 uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook)
@@ -267,16 +267,16 @@ uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook)
     uint32_t at;
 
     if (!rb_sites_on || !text_of(pc, &t) ||
-        pc + 16 > t.to) // whoever reads the code up to pc reads on a little
+        pc + 16 > t.to) // readers of the code up to pc read a little beyond it
         return 0;
     for (uintptr_t from = pc - 1; from >= t.from + RB_CALL_BYTES && pc - from <= most; from--) {
-        const struct rb_site *found = find(from, false, &at);
+        const struct rb_site *found = find_site(from, false, &at);
         if (!found)
             continue;
         const struct rb_site s = *found;
         if (s.pc != from || s.state >= RB_SITE_REFUSED)
             return 0;
-        // The record may be another's by now (compact): the code itself decides.
+        // The record may be another site's by now (compact_table): the code itself decides.
         const unsigned char byte = *(volatile unsigned char *)(from - s.bytes_back);
         if (byte != s.awake && byte != s.asleep)
             return 0;
@@ -298,12 +298,12 @@ struct rb_site *rb_site_number(uint32_t i)
 
 // ---- flipping ------------------------------------------------------------------------------------------
 
-static bool protect(const struct text *t, int protection)
+static bool protect_pages(const struct text *t, int protection)
 {
     return syscall(SYS_mprotect, t->from, t->to - t->from, protection) == 0;
 }
 
-// The pages around the site that are made writable together.
+// Returns the pages around the site that are made writable together.
 static struct text span_of(const struct text *text, uintptr_t pc)
 {
     struct text t = *text;
@@ -318,7 +318,7 @@ static struct text span_of(const struct text *text, uintptr_t pc)
     return t;
 }
 
-// A gate's byte is its state: it is written by threads that find it open, under `lock`, and by others, under
+// Switches a gate. Its byte is its state: threads that find it open write it under `lock`, others under
 // `flips`; so `state` may be the older of the two.
 static void write_gate(struct rb_site *s, enum rb_site_state to)
 {
@@ -328,7 +328,7 @@ static void write_gate(struct rb_site *s, enum rb_site_state to)
     rb_fetch_add_relaxed(&flipped, 1);
 }
 
-// Within `flips`: its library may go else.
+// Reads the gate's byte. Within `flips`, or its library may be unloaded.
 static bool is_closed(const struct rb_site *gate)
 {
     return rb_load_relaxed((const unsigned char *)gate->pc) == gate->asleep;
@@ -339,7 +339,7 @@ static void write_site(struct rb_site *s, enum rb_site_state to)
     unsigned char *byte = (unsigned char *)s->pc - s->bytes_back;
     const unsigned char was = to == RB_SITE_ASLEEP ? s->awake : s->asleep;
 
-    // Somebody else has written there (a debugger's breakpoint): it is no longer ours.
+    // Another program has written there (a debugger's breakpoint): the site is no longer ours.
     if (*(volatile unsigned char *)byte != was) {
         s->state = RB_SITE_REFUSED;
         return;
@@ -357,7 +357,7 @@ static bool is_due(const struct rb_site *s, enum rb_site_state to)
     return to == RB_SITE_ASLEEP ? s->state <= RB_SITE_DROWSY : s->state == RB_SITE_ASLEEP;
 }
 
-// What is to be flipped: a list, or of all sites those that are wanted.
+// Sites to be flipped: a list, or all sites that are wanted.
 struct batch {
     struct rb_site **list;
     uint32_t count;
@@ -365,15 +365,15 @@ struct batch {
     enum rb_site_state to;
 };
 
-static struct rb_site *due(const struct batch *b, uint32_t i)
+static struct rb_site *find_due(const struct batch *b, uint32_t i)
 {
     struct rb_site *s = b->list ? b->list[i] : &record[i + 1];
 
     return is_due(s, b->to) && (!b->wanted || b->wanted(s)) ? s : NULL;
 }
 
-// Nothing can be put to sleep here: nor may anything stay so, least of all whole functions.
-static void give_up(void)
+// Gives up: no code can be switched here. Then no gate may stay closed either.
+static void open_gates(void)
 {
     rb_sites_on = false;
     for (uint32_t i = 1; i <= rb_sites_count(); i++)
@@ -381,15 +381,15 @@ static void give_up(void)
             write_gate(&record[i], RB_SITE_AWAKE);
 }
 
-// `flips` is held. It is done in spans: all sites that are in the first one's, then the rest.
-static uint32_t flip(const struct batch *b)
+// Switches the batch span by span: all sites in the first one's span, then the rest. `flips` is held.
+static uint32_t flip_batch(const struct batch *b)
 {
     struct rb_site *s;
     struct text text;
     uint32_t done = 0;
 
     for (uint32_t i = 0; i < b->count; i++) {
-        if (!(s = due(b, i)))
+        if (!(s = find_due(b, i)))
             continue;
         if (rb_site_is_gate(s)) {
             write_gate(s, b->to);
@@ -399,45 +399,44 @@ static uint32_t flip(const struct batch *b)
         if (rb_host.sandboxed || !text_of(s->pc, &text))
             continue;
         const struct text span = span_of(&text, s->pc);
-        if (!protect(&span, span.protection | PROT_WRITE)) {
-            give_up();
+        if (!protect_pages(&span, span.protection | PROT_WRITE)) {
+            open_gates();
             break;
         }
         for (uint32_t j = i; j < b->count; j++)
-            if ((s = due(b, j)) && s->pc - RB_CALL_BYTES >= span.from && s->pc <= span.to) {
+            if ((s = find_due(b, j)) && s->pc - RB_CALL_BYTES >= span.from && s->pc <= span.to) {
                 write_site(s, b->to);
                 done++;
             }
-        protect(&span, span.protection);
+        protect_pages(&span, span.protection);
     }
     return done;
 }
 
-static uint32_t try_flip(const struct batch *b)
+static uint32_t try_flip_batch(const struct batch *b)
 {
     uint32_t done = 0;
 
     if (!rb_sites_on || !try_flips())
         return 0;
     if (!holds)
-        done = flip(b);
+        done = flip_batch(b);
     let_flips();
     return done;
 }
 
 uint32_t rb_sites_flip(struct rb_site **list, uint32_t count, enum rb_site_state to)
 {
-    return try_flip(&(struct batch){list, count, NULL, to});
+    return try_flip_batch(&(struct batch){list, count, NULL, to});
 }
 
 uint32_t rb_sites_flip_all(bool (*wanted)(struct rb_site *s), enum rb_site_state to)
 {
-    return try_flip(&(struct batch){NULL, rb_sites_count(), wanted, to});
+    return try_flip_batch(&(struct batch){NULL, rb_sites_count(), wanted, to});
 }
 
-// Others write code now, and its turn has not come: the thread's hook need not come here again until they
-// have done.
-static void leave_alone(const struct rb_site *s)
+// Other threads write code now, and the site is queued: the thread's hook skips it until they have done.
+static void skip_queued(const struct rb_site *s)
 {
     const uint64_t epoch = rb_load_relaxed(&rb_flips_epoch);
 
@@ -448,9 +447,9 @@ static void leave_alone(const struct rb_site *s)
     *rb_drowsy_place(s->pc) = s->pc;
 }
 
-// The thread may lose its core here, or wait for others: what that took is known from the clock, and what it
-// cost from the thread's own.
-static RB_NOINLINE void work_off(struct rb_self *me)
+// Patches the queued sites. The thread may lose its core here, or wait for others: the clock says how long
+// that took, and the thread's CPU time what it cost.
+static RB_NOINLINE void patch_queue(struct rb_self *me)
 {
     const int saved = errno;
 
@@ -465,7 +464,7 @@ static RB_NOINLINE void work_off(struct rb_self *me)
         impatience = 0;
         rb_spin_unlock(&lock);
         const uint64_t start = rb_arch_ticks(), start_ns = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        flip(&(struct batch){list, count, NULL, RB_SITE_ASLEEP});
+        flip_batch(&(struct batch){list, count, NULL, RB_SITE_ASLEEP});
         const uint64_t ns = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns, calls = ns / PASS_NS;
         me->sampling.away_ticks += rb_arch_ticks() - start;
         me->sampling.away_ns += ns;
@@ -479,9 +478,9 @@ bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
 {
     if (!rb_site_can_sleep(s))
         return false;
-    if (rb_site_is_gate(s)) { // at once, also while somebody writes code
+    if (rb_site_is_gate(s)) { // at once, also while another thread writes code
         rb_spin_lock(&lock);
-        if (rb_sites_on && rb_site_is_gate(s)) // else it was moved (compact)
+        if (rb_sites_on && rb_site_is_gate(s)) // else it was moved (compact_table)
             write_gate(s, RB_SITE_ASLEEP);
         rb_spin_unlock(&lock);
         return rb_sites_on;
@@ -499,8 +498,8 @@ bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
     const uint32_t calls = rb_load_relaxed(&impatience) + 1;
     rb_store_relaxed(&impatience, calls);
     if (calls >= rb_load_relaxed(&patience) || rb_load_relaxed(&queued) == QUEUE)
-        work_off(me);
-    leave_alone(s);
+        patch_queue(me);
+    skip_queued(s);
     return rb_sites_on;
 }
 
@@ -522,9 +521,9 @@ int rb_sites_init(size_t memory)
     return 0;
 }
 
-// The fork was made within a hold, so code and table agree; other threads' locks are gone. Their holds stay:
-// one of them may have been unloading a library, of which the loader still knows and which is not there any
-// more. Then the child leaves its code as it is.
+// The fork was made within a hold, so code and table agree; other threads' locks are gone. Their holds
+// stay: one may have been unloading a library, of which the loader still knows though it is gone. Then the
+// child leaves its code as it is.
 void rb_sites_reset_after_fork(void)
 {
     lock = flips = 0;
@@ -575,7 +574,7 @@ void rb_sites_freeze(uintptr_t from, uintptr_t to)
         return;
     take_flips();
     if (!frozen && !holds)
-        flip(&(struct batch){NULL, rb_sites_count(), is_code, RB_SITE_AWAKE});
+        flip_batch(&(struct batch){NULL, rb_sites_count(), is_code, RB_SITE_AWAKE});
     rb_spin_lock(&lock);
     rb_store_relaxed(&frozen, true);
     for (uint32_t r = 1; r <= used; r++)

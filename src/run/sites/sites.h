@@ -1,5 +1,6 @@
 // Call sites of hooks that can be switched off in the code: docs/sites.md. And gates of functions with two
-// bodies, which are switched by a byte in the data: docs/bodies.md.
+// copies, which are switched by a byte in the data: docs/bodies.md. A site is awake while its hook is
+// called, drowsy while it is queued for patching, and asleep when patched.
 #ifndef RB_RUN_SITES_SITES_H
 #define RB_RUN_SITES_SITES_H
 
@@ -8,71 +9,71 @@
 enum rb_site_state { RB_SITE_AWAKE, RB_SITE_DROWSY, RB_SITE_ASLEEP, RB_SITE_REFUSED, RB_SITE_DEAD };
 
 struct rb_site {
-    uintptr_t pc; // what the call returns to; of a gate, its byte
+    uintptr_t pc; // return address of the call; of a gate, its byte
     uint8_t state;
     uint8_t bytes_back; // of the byte that is written, before pc; of a gate, 0
     uint8_t awake, asleep;
-    // For the sampler that runs; written without care by whoever calls.
+    // For the sampler that runs; written without synchronisation by any caller.
     uint16_t left;      // calls to take before it sleeps
     uint16_t last;      // thread that called last
-    uint16_t looks;     // of a gate: how often that thread had looked at accesses by then
-    uint8_t others : 4; // times another thread's coming may prolong that
-    uint8_t slow : 1;   // of a gate: what is behind it takes long
-    uint8_t hooks : 3;  // of a gate: the logarithm of how many calls are behind it, as far as seen; 4: many
+    uint16_t looks;     // of a gate: the thread's looks at accesses by then
+    uint8_t others : 4; // times that calls of another thread may prolong `left`
+    uint8_t slow : 1;   // of a gate: the copy behind it takes long
+    uint8_t hooks : 3;  // of a gate: logarithm of the number of calls behind it, as far as seen; 4: many
     uint8_t switched;   // how often, modulo 256
-    uint16_t taken;     // calls, as far as it goes
+    uint16_t taken;     // calls, up to the largest number it holds
     uint16_t given;     // when the burst began, in units of the sampler's
-    uintptr_t gate;     // by which somebody came here; 0: by none
+    uintptr_t gate;     // the gate by which a thread came here; 0: none
 };
 
-// What the hooks of single accesses announce (tsan_abi.c). Of what the others do a site alone says too
-// little.
+// The access that a hook of single accesses announces (tsan_abi.c). For the other hooks the site alone says
+// too little.
 struct rb_hook {
     void (*function)(void *address);
     uint8_t size;
     bool reads, writes;
     bool aligned; // the address is a multiple of the size
 };
-RB_HIDDEN const struct rb_hook *rb_hook_at(uintptr_t address); // NULL: none of these
+RB_HIDDEN const struct rb_hook *rb_hook_at(uintptr_t address); // NULL: no such hook
 
-// False: sites cannot be switched here; everything is gated.
+// False: code cannot be switched here; all functions with two copies use the gates alone.
 extern RB_HIDDEN bool rb_sites_on;
 
 RB_HIDDEN int rb_sites_init(size_t memory);
 RB_HIDDEN void rb_sites_reset_after_fork(void);
 
-// The site that returns to `pc`, found by a call from it just now; NULL if none can be had. Refused ones are
-// given as such. Inside the guard, like all of these.
+// Returns the site that returns to `pc`, called from it just now; NULL if none can be had. Refused sites
+// are returned as such. Inside the guard, like all of these.
 RB_HIDDEN struct rb_site *rb_site_at(struct rb_self *me, uintptr_t pc);
-// The same of a gate, by somebody who goes through it.
+// Returns the site of a gate, called by a thread that passes it.
 RB_HIDDEN struct rb_site *rb_gate_at(uintptr_t gate);
 RB_INLINE bool rb_site_is_gate(const struct rb_site *s)
 {
     return s->bytes_back == 0 && s->state < RB_SITE_REFUSED;
 }
-// A call of it is taken.
+// Counts a call that is taken.
 RB_INLINE void rb_site_count(struct rb_site *s)
 {
     s->taken += s->taken < UINT16_MAX;
 }
-// The site or gate there, if it is known; NULL if not.
+// Returns the site or gate at the address, if it is known; else NULL.
 RB_HIDDEN struct rb_site *rb_site_known(uintptr_t pc);
-// Puts it to sleep, now or soon; false if it cannot sleep.
+// Puts the site to sleep, now or soon. Returns false if it cannot sleep.
 RB_HIDDEN bool rb_site_sleep(struct rb_self *me, struct rb_site *s);
 RB_INLINE bool rb_site_can_sleep(const struct rb_site *s)
 {
     return s && s->state < RB_SITE_REFUSED;
 }
 
-// Sites that a thread has found waiting to sleep while somebody else writes code, who may have lost the core
-// over it: nothing is asked about them until that is done, when the epoch changes. Read by the hooks
+// Per-thread cache of sites queued for patching, found while another thread writes code. That thread may
+// have lost the core, so nothing is asked about these sites until the epoch changes. Read by the hooks
 // themselves (arch_hooks_*.S), 16 places by bits 3 to 6 of the address.
 struct rb_drowsy {
     uint64_t epoch;
     uintptr_t pc[16];
 };
 extern RB_TLS RB_HIDDEN struct rb_drowsy rb_drowsy;
-extern RB_HIDDEN uint64_t rb_flips_epoch; // odd while somebody writes code
+extern RB_HIDDEN uint64_t rb_flips_epoch; // odd while code is being written
 RB_INLINE uintptr_t *rb_drowsy_place(uintptr_t pc)
 {
     return &rb_drowsy.pc[pc >> 3 & 15];
@@ -82,26 +83,26 @@ RB_INLINE bool rb_is_drowsy(uintptr_t pc)
     return RB_UNLIKELY(*rb_drowsy_place(pc) == pc) && rb_drowsy.epoch == rb_load_relaxed(&rb_flips_epoch);
 }
 
-// The nearest site before `pc`, at most `most` bytes away in the same code: what its call returns to, or 0;
-// and the hook it calls. Finds without adding; lock-free.
+// Returns the nearest site before `pc`, at most `most` bytes away in the same code, as the return address
+// of its call; 0 if there is none. *hook is the hook it calls. Adds no site; lock-free.
 RB_HIDDEN uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook);
 
-// How many there are to choose from, dead and refused ones included, and one of them.
+// Returns the number of sites, dead and refused ones included; and one of them.
 RB_HIDDEN uint32_t rb_sites_count(void);
 RB_HIDDEN struct rb_site *rb_site_number(uint32_t i);
-// Wakes those of the list that sleep, or puts those to sleep that are awake; how many it did. Takes its time,
-// and does nothing if others are at it. `wanted`: of all sites those it is true of.
+// Wakes those of the list that sleep, or puts to sleep those that are awake. Returns how many it switched.
+// Takes its time, and does nothing if another thread is at it. `wanted` selects from all sites.
 RB_HIDDEN uint32_t rb_sites_flip(struct rb_site **list, uint32_t count, enum rb_site_state to);
 RB_HIDDEN uint32_t rb_sites_flip_all(bool (*wanted)(struct rb_site *s), enum rb_site_state to);
 
-// No code changes between these: while a library goes, and during a fork.
+// Between these two no code changes: while a library is unloaded, and during a fork.
 RB_HIDDEN void rb_sites_hold(void);
 RB_HIDDEN void rb_sites_let(void);
 RB_HIDDEN void rb_sites_forget(uintptr_t from, uintptr_t to); // a library that is gone; within a hold
 
-// The program is about to change how these pages are protected. If there is code among them, it may mean to
-// write there (tests put other functions in the place of some): what sleeps is woken, and no code is written
-// any more. Gates go on.
+// The program is about to change the protection of these pages. If there is code among them, it may mean to
+// write there (tests replace functions that way). Wakes all sleeping sites, and writes no code any more.
+// Gates stay in use.
 RB_HIDDEN void rb_sites_freeze(uintptr_t from, uintptr_t to);
 
 struct rb_site_counts {
@@ -110,5 +111,28 @@ struct rb_site_counts {
 };
 RB_HIDDEN void rb_sites_counts(struct rb_site_counts *counts);
 RB_HIDDEN size_t rb_sites_bytes(void);
+
+// ---- site_cost.c: costs that no clock measures, for the sampler that goes by cost ----------------------
+
+struct rb_gate_pass {
+    uint64_t ticks; // cost of sleeping hooks in the copy behind the gate, since the thread's last pass
+    bool idle;      // no access there was worth that
+};
+
+// Notes that the thread passes the gate or the probe, and returns the cost of its time behind it: docs/sampling.md,
+// "Functions with two bodies". Inside the guard.
+RB_HIDDEN struct rb_gate_pass rb_gate_pass(struct rb_self *me, struct rb_site *gate, double ticks_a_ns);
+// Notes that the gate is closed: later work of the thread is not behind it.
+RB_HIDDEN void rb_gate_closed(struct rb_self *me);
+// Notes a look at the site, reached by the gate that the thread passed last.
+RB_HIDDEN void rb_gate_looked(struct rb_self *me, struct rb_site *s);
+
+// Places that cannot sleep are atomics, memcpy and its like, and refused call sites. They are passed over by a gap of
+// their own (rb_odd_skip) when they come so close together that looks at them would cost too much.
+// Sets the gap after the place where the thread is. `taken`: it is looked at; `all`: so are those that follow; `aim`:
+// the share of the thread's time that may be spent on everything.
+RB_HIDDEN void rb_odd_ask(struct rb_self *me, bool taken, bool all, double aim);
+// Adds the time that the look took.
+RB_HIDDEN void rb_odd_answer(struct rb_self *me, uint64_t ticks, double aim);
 
 #endif

@@ -1,27 +1,24 @@
 // Walks of a thread's own stack that remember the last one (docs/stacks.md, "Why remembering is exact").
 //
-// Invariant of struct rb_walk, between captures: frame[0..frames) is what a walk from the innermost of them
-// would see, as long as the words in word[] have not changed and frame[].at.bp is right where needs_bp says
-// so. More is true: the same holds for each frame k and the words before frame[k].words. So a new walk may
-// stop at the first frame that it has in common with the last one, if those words are unchanged.
+// Invariant of struct rb_walk, between captures: frame[0..frames) is the result of a walk from the innermost of
+// them, as long as the words in word[] have not changed and frame[].at.bp is right where needs_bp is set. The
+// same holds for each frame k and the words before frame[k].words. So a new walk may stop at the first frame
+// that it has in common with the last one, if those words are unchanged.
 //
 // A signal handler that captures on top of an interrupted capture finds `busy` and gets a stack of one frame.
-// If it leaves by siglongjmp instead of returning, `busy` stays; the next capture from further out takes
-// over.
+// If it leaves by siglongjmp instead of returning, `busy` stays; the next capture from further out takes over.
 #include "run/core/stack.h"
-
-#include "run/stack/stack_tree.h"
 
 #define PAGE 4096
 
-// What one walk found: the first `kept` frames are the last walk's, frame[from..RB_WALK_FRAMES) are new.
+// The result of one walk: the first `kept` frames are the last walk's, frame[from..RB_WALK_FRAMES) are new.
 struct found {
     unsigned kept, from;
     bool cut; // ended for want of room
 };
 
-// How many of the first `frames` frames still stand: all words they depend on are as they were.
-static unsigned standing(const struct rb_walk *w, unsigned frames)
+// Returns how many of the first `frames` frames are still valid: all words they depend on are unchanged.
+static unsigned count_valid(const struct rb_walk *w, unsigned frames)
 {
     const unsigned words = w->frame[frames - 1].words;
     unsigned good = 0;
@@ -41,8 +38,8 @@ RB_INLINE bool same_frame(const struct rb_walk_frame *known, const struct rb_unw
     return known->at.sp == f->sp && known->at.pc == f->pc && (!known->needs_bp || known->at.bp == f->bp);
 }
 
-// Word by word: joined into vectors, as compilers like to, the next reader of one word would wait for the
-// write.
+// Stores word by word. Compilers like to join the words into vectors; a reader of one word would then wait
+// for the write.
 RB_INLINE void put_frame(struct rb_walk_frame *frame, struct rb_unwind_frame f, uint64_t rule)
 {
     rb_store_relaxed(&frame->at.pc, f.pc);
@@ -61,11 +58,11 @@ RB_INLINE struct rb_unwind_frame get_frame(const struct rb_walk_frame *frame)
     return f;
 }
 
-// From f outwards, until there is a frame in common with the last walk, or no frame, or `most` new ones. New
-// frames fill the array from its end. They may cover what was the inner part of the last walk; f is beyond
-// them, so they are not taken for it.
-static void walk(struct rb_walk *w, struct rb_unwind_frame f, const struct rb_unwind_bounds *b, unsigned most,
-                 struct found *out)
+// Walks from f outwards, until a frame is in common with the last walk, no frame is left, or `most` are
+// new. New frames fill the array from its end. They may cover inner frames of the last walk; f is beyond
+// those, so they are not used.
+static void walk_frames(struct rb_walk *w, struct rb_unwind_frame f, const struct rb_unwind_bounds *b,
+                        unsigned most, struct found *out)
 {
     unsigned known = w->frames;
     struct rb_walk_frame *frame = w->frame + RB_WALK_FRAMES, *const last = frame - most;
@@ -75,7 +72,7 @@ static void walk(struct rb_walk *w, struct rb_unwind_frame f, const struct rb_un
         while (known > 0 && w->frame[known - 1].at.sp < f.sp)
             known--;
         if (known > 0 && same_frame(&w->frame[known - 1], &f)) {
-            const unsigned good = checked ? known : standing(w, known);
+            const unsigned good = checked ? known : count_valid(w, known);
             checked = true;
             if (good == known)
                 break;
@@ -99,33 +96,33 @@ static void walk(struct rb_walk *w, struct rb_unwind_frame f, const struct rb_un
     out->cut = cut;
 }
 
-RB_INLINE unsigned depend(struct rb_walk *w, unsigned words, uintptr_t at, uintptr_t value)
+RB_INLINE unsigned add_word(struct rb_walk *w, unsigned words, uintptr_t at, uintptr_t value)
 {
     rb_store_relaxed(&w->word[words].at, at);
     rb_store_relaxed(&w->word[words].value, value);
     return words + 1;
 }
 
-// The words that the step from `frame` to `outer` read, and whether it used the frame's bp; without `outer`,
-// those that a step outwards read in vain.
-static unsigned depend_on_step(struct rb_walk *w, struct rb_walk_frame *frame,
-                               const struct rb_walk_frame *outer, const struct rb_unwind_bounds *b,
-                               unsigned words)
+// Adds the words that the step from `frame` to `outer` read, and returns their number so far. Without
+// `outer`: the words that a failed step outwards read.
+static unsigned add_words_of_step(struct rb_walk *w, struct rb_walk_frame *frame,
+                                  const struct rb_walk_frame *outer, const struct rb_unwind_bounds *b,
+                                  unsigned words)
 {
     struct rb_unwind_reads reads;
 
     rb_unwind_reads(&frame->at, frame->rule, b, &reads);
     if (reads.cfa_at)
-        words = depend(w, words, reads.cfa_at, rb_unwind_load(reads.cfa_at));
+        words = add_word(w, words, reads.cfa_at, rb_unwind_load(reads.cfa_at));
     if (reads.pc_at)
-        words = depend(w, words, reads.pc_at, rb_unwind_load(reads.pc_at));
+        words = add_word(w, words, reads.pc_at, rb_unwind_load(reads.pc_at));
     if (outer && outer->needs_bp && reads.bp_at)
-        words = depend(w, words, reads.bp_at, outer->at.bp);
+        words = add_word(w, words, reads.bp_at, outer->at.bp);
     return words;
 }
 
 // Puts the new frames behind the ones that were kept, with the words that they depend on.
-static void remember(struct rb_walk *w, const struct found *out, const struct rb_unwind_bounds *b)
+static void remember_walk(struct rb_walk *w, const struct found *out, const struct rb_unwind_bounds *b)
 {
     unsigned n = out->kept, words = n ? w->frame[n - 1].words : 0;
     const struct rb_walk_frame *outer = n ? &w->frame[n - 1] : NULL;
@@ -137,9 +134,9 @@ static void remember(struct rb_walk *w, const struct found *out, const struct rb
         put_frame(frame, get_frame(found), rule);
         frame->needs_bp = rb_unwind_uses_bp(rule);
         if (RB_LIKELY(outer && !outer->needs_bp && rb_rule_is_plain(rule)))
-            words = depend(w, words, outer->at.sp - 8, outer->at.pc);
+            words = add_word(w, words, outer->at.sp - 8, outer->at.pc);
         else if (outer || !out->cut)
-            words = depend_on_step(w, frame, outer, b, words);
+            words = add_words_of_step(w, frame, outer, b, words);
         if (outer && outer->needs_bp && rb_rule_keeps_bp(rule))
             frame->needs_bp = true;
         frame->words = (uint16_t)words;
@@ -150,7 +147,7 @@ static void remember(struct rb_walk *w, const struct found *out, const struct rb
         w->cut = out->cut;
 }
 
-// The frame of hook_pc, or -1.
+// Returns the index of the frame of hook_pc, or -1.
 static int find_hook(const struct rb_walk *w, uintptr_t hook_pc)
 {
     for (int i = w->frames - 1; i >= 0 && i >= w->frames - RB_WALK_OWN; i--)
@@ -159,8 +156,8 @@ static int find_hook(const struct rb_walk *w, uintptr_t hook_pc)
     return -1;
 }
 
-// Nodes for the frames from `first` to `hook`; those of the first `kept` frames still hold if their stacks
-// begin at the same frame.
+// Finds nodes for the frames from `first` to `hook`. The nodes of the first `kept` frames still hold if
+// their stacks begin at the same frame. Returns the last node; 0: the table is full.
 static rb_stack name_frames(struct rb_walk *w, unsigned first, unsigned hook, unsigned kept)
 {
     unsigned named = w->first == first ? w->named : first;
@@ -187,19 +184,19 @@ static rb_stack name_frames(struct rb_walk *w, unsigned first, unsigned hook, un
     return node;
 }
 
-static rb_stack alone(uintptr_t hook_pc)
+static rb_stack stack_of_pc(uintptr_t hook_pc)
 {
     return rb_stack_child(0, hook_pc);
 }
 
-static rb_stack full(uintptr_t hook_pc)
+static rb_stack drop_stack(uintptr_t hook_pc)
 {
     rb_stack_drop();
-    return alone(hook_pc);
+    return stack_of_pc(hook_pc);
 }
 
-static RB_NOINLINE rb_stack capture(struct rb_walk *w, const struct rb_unwind_frame *top,
-                                    const struct rb_unwind_bounds *b, uintptr_t hook_pc, unsigned depth)
+static RB_NOINLINE rb_stack capture_stack(struct rb_walk *w, const struct rb_unwind_frame *top,
+                                          const struct rb_unwind_bounds *b, uintptr_t hook_pc, unsigned depth)
 {
     const uint64_t generation = rb_unwind_generation();
     const unsigned most = depth + RB_WALK_OWN + RB_WALK_SPARE;
@@ -209,14 +206,14 @@ static RB_NOINLINE rb_stack capture(struct rb_walk *w, const struct rb_unwind_fr
     if (w->generation != generation || w->hi != b->hi)
         w->frames = w->named = 0;
     w->last = 0;
-    walk(w, *top, b, most, &out);
-    remember(w, &out, b);
+    walk_frames(w, *top, b, most, &out);
+    remember_walk(w, &out, b);
     hook = find_hook(w, hook_pc);
     if (w->cut && out.kept && hook + 1 < (int)depth) {
-        // Too little is left of what was cut: again, from nothing.
+        // Too few frames are left of a walk that was cut: walk again, from nothing.
         w->frames = 0;
-        walk(w, *top, b, most, &out);
-        remember(w, &out, b);
+        walk_frames(w, *top, b, most, &out);
+        remember_walk(w, &out, b);
         hook = find_hook(w, hook_pc);
     }
     w->generation = generation;
@@ -224,11 +221,11 @@ static RB_NOINLINE rb_stack capture(struct rb_walk *w, const struct rb_unwind_fr
     if (w->named > out.kept)
         w->named = (uint16_t)out.kept;
     if (hook < 0)
-        return alone(hook_pc);
+        return stack_of_pc(hook_pc);
     const unsigned inner = (unsigned)hook + 1;
     const rb_stack s = name_frames(w, inner > depth ? inner - depth : 0, (unsigned)hook, out.kept);
     if (!s)
-        return full(hook_pc);
+        return drop_stack(hook_pc);
     w->hook_pc = hook_pc;
     w->hook = (uint16_t)hook;
     w->hook_word = RB_WALK_NO_WORD;
@@ -238,9 +235,10 @@ static RB_NOINLINE rb_stack capture(struct rb_walk *w, const struct rb_unwind_fr
     return w->last = s;
 }
 
-// Are all frames of the last capture still there, but perhaps for the pc in the hook's frame?
-RB_INLINE bool unchanged(struct rb_walk *w, const struct rb_unwind_frame *top, uintptr_t hi,
-                         uintptr_t hook_pc, unsigned depth)
+// Returns true if all frames of the last capture are unchanged, except perhaps for the pc in the hook's
+// frame.
+RB_INLINE bool is_unchanged(struct rb_walk *w, const struct rb_unwind_frame *top, uintptr_t hi,
+                            uintptr_t hook_pc, unsigned depth)
 {
     if (w->last == 0 || w->depth != depth || w->hi != hi || w->generation != rb_unwind_generation())
         return false;
@@ -248,7 +246,7 @@ RB_INLINE bool unchanged(struct rb_walk *w, const struct rb_unwind_frame *top, u
     if (!same_frame(innermost, top))
         return false;
     if (w->hook_word != RB_WALK_NO_WORD)
-        w->word[w->hook_word].value = hook_pc; // which is what must be there
+        w->word[w->hook_word].value = hook_pc; // the value that the word must have
     else if (w->hook_pc != hook_pc)
         return false;
     const struct rb_walk_word *word = w->word, *end = word + innermost->words;
@@ -262,9 +260,9 @@ RB_INLINE bool unchanged(struct rb_walk *w, const struct rb_unwind_frame *top, u
     return false;
 }
 
-// Another access of the same call: the hook's frame differs in its pc alone. If the rules agree, too, a walk
-// would go on as the last one did. 0 if that is not so, or the tree is full.
-RB_INLINE rb_stack other_site(struct rb_walk *w, uintptr_t hook_pc)
+// Returns the stack of another access in the same call: the hook's frame differs in its pc alone. If the
+// rules agree too, a walk would go on as the last one did. 0: they do not, or the tree is full.
+RB_INLINE rb_stack stack_of_site(struct rb_walk *w, uintptr_t hook_pc)
 {
     struct rb_walk_frame *frame = &w->frame[w->hook];
 
@@ -279,16 +277,17 @@ RB_INLINE rb_stack other_site(struct rb_walk *w, uintptr_t hook_pc)
     return 0;
 }
 
-RB_INLINE rb_stack fast(struct rb_walk *w, const struct rb_unwind_frame *top, uintptr_t hi, uintptr_t hook_pc,
-                        unsigned depth)
+RB_INLINE rb_stack recall_stack(struct rb_walk *w, const struct rb_unwind_frame *top, uintptr_t hi,
+                                uintptr_t hook_pc, unsigned depth)
 {
-    if (!unchanged(w, top, hi, hook_pc, depth))
+    if (!is_unchanged(w, top, hi, hook_pc, depth))
         return 0;
-    return RB_LIKELY(w->hook_pc == hook_pc) ? w->last : other_site(w, hook_pc);
+    return RB_LIKELY(w->hook_pc == hook_pc) ? w->last : stack_of_site(w, hook_pc);
 }
 
-// Nobody else is at work on w: an interrupted capture is not, if its frame is gone.
-RB_INLINE bool enter(struct rb_walk *w, uintptr_t sp)
+// Begins work on w. Returns false if another capture is at work on it; an interrupted one is not, if its
+// frame is gone.
+RB_INLINE bool enter_walk(struct rb_walk *w, uintptr_t sp)
 {
     const uintptr_t other = w->busy;
 
@@ -304,8 +303,9 @@ RB_INLINE bool enter(struct rb_walk *w, uintptr_t sp)
     return true;
 }
 
-// False if somebody has been at work on w after all: a handler on a stack of which nothing is known.
-RB_INLINE bool leave(struct rb_walk *w, uintptr_t sp)
+// Ends work on w. Returns false if a handler has worked on w meanwhile, on a stack of which nothing is
+// known.
+RB_INLINE bool leave_walk(struct rb_walk *w, uintptr_t sp)
 {
     rb_fence_signal();
     const bool ours = rb_load_relaxed(&w->busy) == sp;
@@ -317,25 +317,24 @@ RB_INLINE bool leave(struct rb_walk *w, uintptr_t sp)
     return ours;
 }
 
-RB_INLINE rb_stack stack_of(struct rb_walk *w, const struct rb_unwind_frame *top,
-                            const struct rb_unwind_bounds *b, uintptr_t hook_pc, unsigned depth)
+RB_INLINE rb_stack find_stack(struct rb_walk *w, const struct rb_unwind_frame *top,
+                              const struct rb_unwind_bounds *b, uintptr_t hook_pc, unsigned depth)
 {
-    if (RB_UNLIKELY(!enter(w, top->sp)))
-        return alone(hook_pc);
-    rb_stack s = fast(w, top, b->hi, hook_pc, depth);
+    if (RB_UNLIKELY(!enter_walk(w, top->sp)))
+        return stack_of_pc(hook_pc);
+    rb_stack s = recall_stack(w, top, b->hi, hook_pc, depth);
     if (RB_UNLIKELY(!s))
-        s = capture(w, top, b, hook_pc, depth);
-    return RB_LIKELY(leave(w, top->sp)) ? s : alone(hook_pc);
+        s = capture_stack(w, top, b, hook_pc, depth);
+    return RB_LIKELY(leave_walk(w, top->sp)) ? s : stack_of_pc(hook_pc);
 }
 
-RB_INLINE unsigned within_limits(unsigned depth)
+RB_INLINE unsigned limit_depth(unsigned depth)
 {
     return depth < 1 ? 1 : depth > RB_STACK_DEPTH ? RB_STACK_DEPTH : depth;
 }
 
 // The frame address makes the compiler set up a frame: saved rbp and return address are at its two words.
-// On a stack that is not the thread's (a signal stack, a coroutine) only the page that we are on is sure to
-// be there.
+// On a foreign stack (a signal stack, a coroutine) only the current page is certain to exist.
 RB_NOINLINE rb_stack rb_stack_here(struct rb_walk *w, uintptr_t hook_pc, unsigned depth)
 {
     const uintptr_t *here = __builtin_frame_address(0);
@@ -344,7 +343,7 @@ RB_NOINLINE rb_stack rb_stack_here(struct rb_walk *w, uintptr_t hook_pc, unsigne
     const struct rb_unwind_bounds bounds = {caller.sp,
                                             known ? w->stack_hi : ((caller.sp - 1) | (PAGE - 1)) + 1};
 
-    return stack_of(w, &caller, &bounds, hook_pc, within_limits(depth));
+    return find_stack(w, &caller, &bounds, hook_pc, limit_depth(depth));
 }
 
 rb_stack rb_stack_from(struct rb_walk *w, const struct rb_unwind_frame *top, unsigned depth)
@@ -352,6 +351,6 @@ rb_stack rb_stack_from(struct rb_walk *w, const struct rb_unwind_frame *top, uns
     const struct rb_unwind_bounds bounds = {w->stack_lo, w->stack_hi};
 
     if (top->sp < w->stack_lo || top->sp >= w->stack_hi)
-        return alone(top->pc);
-    return stack_of(w, top, &bounds, top->pc, within_limits(depth));
+        return stack_of_pc(top->pc);
+    return find_stack(w, top, &bounds, top->pc, limit_depth(depth));
 }

@@ -1,16 +1,16 @@
-// One mapping: an array of nodes, numbered from 1 in the order they come, and a hash table of the first node
-// of each chain.
+// The tree of call stacks: nodes {parent, pc} and their numbers. One mapping: an array of nodes, numbered from 1
+// in the order they come, and a hash table of the first node of each chain.
 //
 // Invariant: a node is in one chain, once, and its parent has a smaller number. A node is filled in before a
-// compare-and-swap of its chain's head makes it visible. Whoever loses that race looks through what came
-// before its next try, so no {parent, pc} is in a chain twice; if the other made the same node, the loser's
-// own is wasted, 16 bytes. Nobody waits for anybody: a signal handler may intern on top of an interrupted
+// compare-and-swap of its chain's head makes it visible. A thread that loses that race searches the nodes added
+// since, before its next try. So no {parent, pc} is in a chain twice; if the other thread added the same node,
+// the loser's own is wasted, 16 bytes. No thread waits: a signal handler may intern on top of an interrupted
 // insertion.
 #include <errno.h>
 #include <sys/mman.h>
 
 #include "run/core/footprint.h"
-#include "run/stack/stack_tree.h"
+#include "run/core/stack.h"
 
 struct node {
     uint64_t pc;
@@ -19,9 +19,9 @@ struct node {
 _Static_assert(sizeof(struct node) == 16, "four nodes a cache line");
 
 #define LEAST_BYTES 4096
-#define HEAD_SHARE  32 // of the memory, one part in so many at most is heads
+#define HEAD_SHARE  32 // heads take at most one part in so many of the memory
 
-// Written by rb_stack_init alone, before anybody asks.
+// Written by rb_stack_init alone, before any reader.
 static struct {
     struct node *node;
     uint32_t *head;
@@ -31,11 +31,11 @@ static struct {
     uint32_t reserve; // of these, for nodes without a parent
 } table;
 
-// Written by all.
+// Written by all threads.
 static uint32_t used = 1;
 static uint64_t dropped;
 
-static uint64_t load(const uint64_t *word)
+static uint64_t load_word(const uint64_t *word)
 {
     return rb_load_relaxed(word);
 }
@@ -88,21 +88,21 @@ void rb_stack_reset(void)
     errno = before;
 }
 
-// Looks for a node from `id` on, up to and without `end`.
-static rb_stack find(uint32_t id, uint32_t end, rb_stack parent, uint64_t pc)
+// Searches for a node from `id` on, up to and without `end`. Returns 0 if there is none.
+static rb_stack find_node(uint32_t id, uint32_t end, rb_stack parent, uint64_t pc)
 {
     while (id != end) {
         const struct node *n = &table.node[id];
-        const uint64_t link = load(&n->link);
-        if (load(&n->pc) == pc && link >> 32 == parent)
+        const uint64_t link = load_word(&n->link);
+        if (load_word(&n->pc) == pc && link >> 32 == parent)
             return id;
         id = (uint32_t)link;
     }
     return 0;
 }
 
-// A number for a new node; 0 if there is none.
-static uint32_t take(bool with_parent)
+// Returns a number for a new node; 0 if the table is full.
+static uint32_t take_number(bool with_parent)
 {
     const uint32_t limit = with_parent ? table.room - table.reserve : table.room;
     uint32_t id = rb_load_relaxed(&used);
@@ -114,20 +114,20 @@ static uint32_t take(bool with_parent)
     return id;
 }
 
-static RB_NOINLINE rb_stack insert(uint32_t *chain, uint32_t head, rb_stack parent, uintptr_t pc)
+static RB_NOINLINE rb_stack insert_node(uint32_t *chain, uint32_t head, rb_stack parent, uintptr_t pc)
 {
-    const uint32_t id = take(parent != 0);
+    const uint32_t id = take_number(parent != 0);
 
     if (!id)
         return 0;
     struct node *n = &table.node[id];
     rb_store_relaxed(&n->pc, pc);
     for (;;) {
-        const uint32_t seen = head; // what follows has been looked through
+        const uint32_t seen = head; // nodes from here on have been searched
         rb_store_relaxed(&n->link, (uint64_t)parent << 32 | head);
         if (rb_cas_strong_acq_rel(chain, &head, id))
             return id;
-        const rb_stack same = find(head, seen, parent, pc);
+        const rb_stack same = find_node(head, seen, parent, pc);
         if (same)
             return same;
     }
@@ -140,8 +140,8 @@ rb_stack rb_stack_child(rb_stack parent, uintptr_t pc)
     const uint64_t hash = (pc ^ (uint64_t)parent << 32 ^ parent) * 0x9e3779b97f4a7c15u;
     uint32_t *chain = &table.head[hash >> (64 - table.chains_log2)];
     const uint32_t head = rb_load_acquire(chain);
-    const rb_stack found = find(head, 0, parent, pc);
-    return RB_LIKELY(found) ? found : insert(chain, head, parent, pc);
+    const rb_stack found = find_node(head, 0, parent, pc);
+    return RB_LIKELY(found) ? found : insert_node(chain, head, parent, pc);
 }
 
 unsigned rb_stack_frames(rb_stack s, uintptr_t *pcs, unsigned room)
@@ -152,9 +152,9 @@ unsigned rb_stack_frames(rb_stack s, uintptr_t *pcs, unsigned room)
         return 0;
     while (s && count < room) {
         const struct node *n = &table.node[s];
-        const rb_stack parent = (rb_stack)(load(&n->link) >> 32);
-        pcs[count++] = load(&n->pc);
-        if (parent >= s) // never; a loop would be worse than a short stack
+        const rb_stack parent = (rb_stack)(load_word(&n->link) >> 32);
+        pcs[count++] = load_word(&n->pc);
+        if (parent >= s) // cannot happen; a loop would be worse than a short stack
             break;
         s = parent;
     }

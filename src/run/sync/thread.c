@@ -13,7 +13,6 @@
 #include "inproc/tool.h"
 #include "run/access/access.h"
 #include "run/access/history.h"
-#include "run/core/fences.h"
 #include "run/core/footprint.h"
 #include "run/core/upcalls.h"
 #include "run/record/record.h"

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/record/record.h"
 
 #define SWITCH_NS   50000u // at most, of a thread that waits and is woken, because another was detained

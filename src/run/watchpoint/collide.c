@@ -26,7 +26,6 @@
 #include "run/access/access.h"
 #include "run/access/history.h"
 #include "run/core/arch.h"
-#include "run/core/init.h"
 #include "run/core/ticker.h"
 #include "run/core/upcalls.h"
 #include "run/record/record.h"

@@ -19,7 +19,6 @@
 #include "inproc/breakpoints.h"
 #include "inproc/tool.h"
 #include "run/access/access.h"
-#include "run/core/init.h"
 #include "run/core/upcalls.h"
 #include "run/sampler/sampling.h"
 #include "run/sites/sites.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "run/access/history.h"
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/intercept/heap.h"
 #include "run/sync/sync.h"
 

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/intercept/callers.h"
 #include "run/intercept/descriptors.h"
 #include "run/intercept/heap.h"

@@ -7,9 +7,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "run/access/faults.h"
+#include "run/access/access.h"
 #include "run/intercept/descriptors.h"
 #include "run/intercept/intercept.h"
+#include "run/record/record.h"
 #include "run/sync/sync.h"
 #include "run/sync/sync_cache.h"
 

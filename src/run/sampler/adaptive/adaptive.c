@@ -19,13 +19,11 @@
 #include "run/access/access.h"
 #include "run/access/address_filter.h"
 #include "run/core/arch.h"
-#include "run/core/init.h"
 #include "run/core/ticker.h"
 #include "run/core/upcalls.h"
 #include "run/sampler/adaptive/budget.h"
 #include "run/sampler/adaptive/bursts.h"
-#include "run/sites/gates.h"
-#include "run/sites/odd.h"
+#include "run/sites/sites.h"
 
 #define CLOSE_GAP    15u               // while a window closes, and where nothing is taken
 #define REST_GAP     255u              // at places that cannot sleep, while all rests

@@ -3,7 +3,7 @@
 #ifndef RB_RUN_SAMPLER_ADAPTIVE_BUDGET_H
 #define RB_RUN_SAMPLER_ADAPTIVE_BUDGET_H
 
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 
 #define RB_AIM           0.7      // of the budget: the rest is for runs that end in debt
 #define RB_UNSEEN        0.015    // of the program's time is lost to what nobody counts
