@@ -1,5 +1,5 @@
 // The machine's data breakpoints, as the kernel gives them (perf_event_open): one set of up to four for all
-// threads of the process. What is done with a hit is the caller's: run/watchpoint/watchpoints.c, run/watchpoint/collide.c,
+// threads of the process. What is done with a hit is the caller's: run/watchpoint/watchpoints.c, run/watchpoint/trap_races.c,
 // and the agent of `railbird watch`. Libc alone, and no malloc.
 //
 // A trap comes after the instruction and on its thread, as SIGTRAP, before anything else runs there.

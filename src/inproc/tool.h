@@ -1,6 +1,6 @@
 // The tool as a process of its own that is waited for. The program does not notice: no SIGCHLD (the child has
 // no exit signal, so wait() does not see it either), no descriptor stays open, no signal is taken meanwhile.
-// `railbird watch` reports this way; the runtime has a reporter that it does not wait for (reporter.h).
+// `railbird watch` reports this way; the runtime has a reporter that it does not wait for (reporter.c).
 #ifndef RB_INPROC_TOOL_H
 #define RB_INPROC_TOOL_H
 

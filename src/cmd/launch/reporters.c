@@ -1,5 +1,5 @@
 // Waits for the reporters of a program that was killed: they deliver what it had found, and end by themselves
-// soon (run/report/reporter.h). They are known by their command lines, since they are nobody's children.
+// soon (run/report/reporter.c). They are known by their command lines, since they are nobody's children.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "inproc/text_buffer.h"
 #include "run/intercept/descriptors.h"
 #include "run/intercept/heap.h"
-#include "run/report/report_data.h"
+#include "run/report/race.h"
 #include "run/sync/thread.h"
 
 #define FRAMES 64u

@@ -16,7 +16,7 @@
 #include "run/record/record.h"
 #include "run/sampler/sampling.h"
 #include "run/sync/objects.h"
-#include "run/watchpoint/collide.h"
+#include "run/watchpoint/watchpoints.h"
 
 // The table of blocks: by address, direct mapped. A new block replaces the one in its place. With
 // sampler=none there is no table, as there are no reports. There is no lock: the seal is the address mixed

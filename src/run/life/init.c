@@ -1,5 +1,6 @@
-// The runtime starts when the first instrumented module does (__tsan_init), or when it is loaded and finds
-// one. Without any it stays asleep: every interceptor passes through.
+// Start and end of the runtime in a process. It starts when the first instrumented module does
+// (__tsan_init), or when it is loaded and finds one. Without any it stays off: every interceptor passes
+// through.
 #include "run/core/upcalls.h"
 
 #include <errno.h>
@@ -21,7 +22,6 @@
 #include "run/intercept/lifecycle.h"
 #include "run/record/record.h"
 #include "run/report/race.h"
-#include "run/report/report_data.h"
 #include "run/sampler/sampling.h"
 #include "run/sites/sites.h"
 #include "run/sync/objects.h"
@@ -30,7 +30,7 @@
 
 struct rb_process rb_process;
 RB_EXPORT const char __railbird_runtime[] =
-    "railbird runtime " RB_VERSION; // how `railbird run` knows a program of ours
+    "railbird runtime " RB_VERSION; // by which `railbird run` recognises a program of ours
 
 static struct rb_sampler_spec sampler;
 static bool started, finished;
@@ -47,7 +47,7 @@ RB_WEAK const char *__railbird_default_options(void)
     return "";
 }
 
-static const char *expected(void *context, enum rb_option option, const char *value)
+static const char *find_expected(void *context, enum rb_option option, const char *value)
 {
     static struct rb_error error;
     struct rb_sampler_spec spec;
@@ -60,7 +60,7 @@ static const char *expected(void *context, enum rb_option option, const char *va
     return error.text;
 }
 
-static const char *text_of(const char *variable)
+static const char *env_text(const char *variable)
 {
     const char *value = rb_env(variable);
 
@@ -70,7 +70,8 @@ static const char *text_of(const char *variable)
 #define NOT_SAID         UINT64_MAX
 #define EXIT_WAIT_OF_ALL 200u // milliseconds: tests are short, and their threads begin late on a busy machine
 
-// The program may change its folder before the first report. A name that would become too long stays.
+// Makes the path absolute, as the program may change its folder before the first report. A name that would
+// become too long stays.
 static void make_absolute(char path[RB_OPTION_PATH])
 {
     char folder[RB_OPTION_PATH];
@@ -91,7 +92,7 @@ static void make_absolute(char path[RB_OPTION_PATH])
     path[before - 1] = '/';
 }
 
-// A run without a race leaves an empty file: it says that there was a run.
+// Makes the JSON file: a run without a race leaves an empty one, which shows that there was a run.
 static void make_json_file(void)
 {
     const int fd = rb_options.report_json[0] ? rb_append_open(rb_options.report_json) : -1;
@@ -102,15 +103,15 @@ static void make_json_file(void)
 
 static void read_options(void)
 {
-    const struct rb_options_host host = {NULL, rb_complain, expected};
+    const struct rb_options_host host = {NULL, rb_complain, find_expected};
     struct rb_error error;
     unsigned wrong = 0;
 
     rb_options_init(&rb_options);
     rb_options.atexit_sleep_ms = NOT_SAID;
     wrong += rb_options_parse(&rb_options, __railbird_default_options(), "__railbird_default_options", &host);
-    wrong += rb_options_parse(&rb_options, text_of("RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", &host);
-    wrong += rb_options_parse_tsan(&rb_options, text_of("TSAN_OPTIONS"), &host);
+    wrong += rb_options_parse(&rb_options, env_text("RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", &host);
+    wrong += rb_options_parse_tsan(&rb_options, env_text("TSAN_OPTIONS"), &host);
     wrong += rb_options_parse_tsan(&rb_options, __tsan_default_options(), &host);
     if (wrong && rb_options.strict)
         syscall(SYS_exit_group, 2);
@@ -127,7 +128,7 @@ static void read_options(void)
         rb_options.atexit_sleep_ms = sampler.ops == &rb_sample_all ? EXIT_WAIT_OF_ALL : 0;
 }
 
-static uint64_t seed(void)
+static uint64_t choose_seed(void)
 {
     struct timespec now;
 
@@ -158,8 +159,8 @@ static size_t memory_that_fits(size_t wanted)
     return 0;
 }
 
-// How memory= is shared out: half of it for the history, an eighth for stacks, a sixteenth for heap blocks,
-// the rest for clocks and objects.
+// Makes the tables. memory= is divided: half of it for the history, an eighth for stacks, a sixteenth for
+// heap blocks, the rest for clocks and objects.
 static bool set_up(void)
 {
     const size_t memory = rb_options.memory = memory_that_fits(rb_options.memory);
@@ -177,14 +178,16 @@ static bool set_up(void)
     rb_footprint_table(rb_unwind_slots, sizeof(rb_unwind_slots));
     return rb_history_init(memory / 2) == 0 && rb_stack_init(memory / 8) == 0 &&
            (sampler.ops == &rb_sample_none || rb_heap_init(memory / 16) == 0) && rb_objects_init() == 0 &&
-           rb_threads_init() == 0 && rb_races_init() == 0 && rb_sites_init(memory) == 0 &&
-           rb_sampling_init(&sampler, seed()) == 0;
+           rb_threads_init() == 0 && rb_race_reports_init() == 0 && rb_sites_init(memory) == 0 &&
+           rb_sampling_init(&sampler, choose_seed()) == 0;
 }
 
-// 1, on a page that the kernel clears in a fork's child. A child of vfork shares it. NULL: there is no such page.
+// 1, on a page that the kernel clears in a fork's child. A child of vfork shares it. NULL: there is no such
+// page.
 static uint32_t *original;
 
-// A child that came by a bare instruction has locks that nobody gives back: the runtime is off in it.
+// Returns true in a child that came by a bare instruction, and switches the runtime off in it: nobody gives
+// its locks back.
 static bool is_copy(void)
 {
     if (!original || rb_load_relaxed(original))
@@ -229,7 +232,7 @@ void rb_init(char *const *environment)
     started = true;
     rb_process.pid = (uint32_t)syscall(SYS_getpid);
     rb_real_init();
-    // Where things lie in a program with more rights is not for its caller to know.
+    // The caller of a program with more rights may not learn its addresses.
     const char *off = rb_is_secure() ? "the program has rights that its caller may lack (setuid, setgid, "
                                        "capabilities)"
                       : !rb_real_is_behind()
@@ -241,12 +244,12 @@ void rb_init(char *const *environment)
         errno = saved;
         return;
     }
-    rb_program_path(); // not to be had once the main thread has ended
+    rb_program_path(); // not available once the main thread has ended
     rb_env_given(environment);
     read_options();
     if (set_up()) {
         watch_for_copies();
-        rb_watch_fork(); // before it is on: registering is a step of the program's
+        rb_watch_fork(); // before it is on: the registration is a step of the program's
         rb_watch_exit();
         rb_watch_quick_exit();
         make_json_file();
@@ -266,8 +269,8 @@ void rb_init(char *const *environment)
     errno = saved;
 }
 
-// gcc puts this into .preinit_array, and the loader hands those functions what it hands main. Instrumented
-// modules call it without arguments: then the registers hold anything, or still the same.
+// gcc puts this into .preinit_array, and the loader passes those functions the arguments of main.
+// Instrumented modules call it without arguments: then the registers hold anything, or still the same.
 RB_EXPORT void __tsan_init(int argc, char **argv, char **environment);
 RB_EXPORT void __tsan_init(int argc, char **argv, char **environment)
 {
@@ -284,9 +287,9 @@ void rb_init_after_fork(void)
     rb_process.child = true;
     if (original)
         *original = 1;
-    rb_process.on = false; // what follows unmaps the very states that interceptors look at
+    rb_process.on = false; // the next calls unmap the states that interceptors read
     rb_self_tls = NULL;
-    if (rb_host.sandboxed) { // to start anew takes calls that the child may not make
+    if (rb_host.sandboxed) { // a new start takes system calls that the child may not make
         rb_process.pid = 0;
         return;
     }
@@ -314,10 +317,10 @@ bool rb_is_our_process(void)
     if (rb_host.sandboxed) // the kernel may not be asked
         return rb_process.pid != 0;
     const long now = syscall(SYS_getpid);
-    return now == (long)rb_process.pid || now < 0; // a filter from before may refuse to tell
+    return now == (long)rb_process.pid || now < 0; // an earlier filter may refuse the call
 }
 
-// The program may have a say in whether it has failed.
+// The program's function that may change the verdict.
 extern int __tsan_on_finalize(int failed) __attribute__((weak));
 
 int rb_finish(int status)

@@ -18,11 +18,11 @@
 #include "run/sites/sites.h"
 #include "run/sync/sync.h"
 #include "run/sync/thread.h"
-#include "run/watchpoint/collide.h"
+#include "run/watchpoint/watchpoints.h"
 
 // ---- start and end -------------------------------------------------------------------------------------
 
-// If a module asks for the hooks, it is instrumented, and we start before it does.
+// Returns true if a module asks for the hooks: it is instrumented, and the runtime starts before it does.
 static int look_for_hooks(struct dl_phdr_info *info, size_t size, void *found)
 {
     (void)size;
@@ -33,7 +33,7 @@ static int look_for_hooks(struct dl_phdr_info *info, size_t size, void *found)
     return *(bool *)found;
 }
 
-static __attribute__((constructor(101))) void on_load(void)
+static __attribute__((constructor(101))) void start_on_load(void)
 {
     bool found = false;
 
@@ -42,22 +42,23 @@ static __attribute__((constructor(101))) void on_load(void)
         rb_init(NULL);
 }
 
-static void at_last(void *unused)
+static void finish_last(void *unused)
 {
     const int status = rb_finish(-1);
 
     (void)unused;
     if (status == -1)
         return;
-    fflush(NULL); // what exit() would still do
+    fflush(NULL); // as exit() would
     syscall(SYS_exit_group, status);
 }
 
-// Destructors of libraries are still to come: what is registered now runs after them.
-static __attribute__((destructor(101))) void on_end(void)
+// Registers the last step: destructors of libraries are still to come, and functions registered now run
+// after them.
+static __attribute__((destructor(101))) void register_end(void)
 {
-    if (RB_REAL(__cxa_atexit)(at_last, NULL, NULL))
-        at_last(NULL);
+    if (RB_REAL(__cxa_atexit)(finish_last, NULL, NULL))
+        finish_last(NULL);
 }
 
 RB_INTERCEPT(void, _exit, (int status))
@@ -81,14 +82,14 @@ static void at_quick_end(void *unused)
         syscall(SYS_exit_group, status);
 }
 
-static RB_TLS struct rb_self *forking; // in the guard for the time of a fork
+static RB_TLS struct rb_self *forking; // inside the guard during a fork
 
 // ---- fork ----------------------------------------------------------------------------------------------
-// The child has one thread and a copy of everything. What the other threads were doing to shared state is not
-// known, so it starts anew: what was recorded before cannot race with what only the child will do.
+// The child has one thread and a copy of everything. The work of the other threads on shared state is
+// unknown, so it starts anew: accesses recorded before cannot race with those of the child alone.
 //
-// By pthread_atfork, registered before anybody else's: so our `prepare` runs after all others, and in the
-// child we are the first. Others' handlers use locks and memory like any code.
+// By pthread_atfork, registered before all others: so our `prepare` runs after all others, and ours is the
+// first handler in the child. Other handlers use locks and memory like any code.
 
 static void before_fork(void)
 {
@@ -122,13 +123,13 @@ void rb_watch_fork(void)
     pthread_atfork(before_fork, in_parent, in_child);
 }
 
-// Before anybody else's, so that ours is the last handler that quick_exit calls.
+// Registered before all others, so that ours is the last handler that quick_exit calls.
 void rb_watch_quick_exit(void)
 {
     RB_REAL(__cxa_at_quick_exit)(at_quick_end, NULL);
 }
 
-// Runs behind the program's handlers of exit: next are the destructors of libraries.
+// Runs behind the program's handlers of exit: the destructors of libraries follow.
 static void before_destructors(void *unused)
 {
     struct rb_self *me = rb_enter();
@@ -164,7 +165,7 @@ void rb_watch_exit_to_wait(void)
 
 static char fork_handlers; // its address stands for all of them
 
-// What pthread_atfork calls.
+// Called by pthread_atfork.
 RB_INTERCEPT(int, __register_atfork,
              (void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso))
 {
@@ -183,14 +184,14 @@ RB_INTERCEPT(pid_t, fork, (void))
     return fork_after_registered();
 }
 
-// The child of vfork runs in its parent's memory: what it closes or ends would be taken for the parent's. All
-// it may do is exec or end, which the child of fork can as well.
+// Makes a fork. The child of vfork runs in its parent's memory: its closes and its end would be taken for
+// the parent's. It may only exec or end, which the child of fork can as well.
 RB_INTERCEPT(pid_t, vfork, (void))
 {
     return fork_after_registered();
 }
 
-// fork for signal handlers: no handlers of that kind run.
+// fork for signal handlers: fork handlers do not run.
 RB_INTERCEPT(pid_t, _Fork, (void))
 {
     if (forking) // fork's own call, which the linker leads here in static programs
@@ -207,14 +208,14 @@ RB_INTERCEPT(pid_t, _Fork, (void))
     return child;
 }
 
-// clone() with memory of its own is a fork whose child begins in a function; no handlers run. One that shares
-// memory is a thread nobody told us of, or vfork.
+// clone() with memory of its own is a fork whose child begins in a function; no fork handlers run. One that
+// shares memory is a thread of which the runtime is not told, or vfork.
 struct begins {
     int (*function)(void *);
     void *argument;
 };
 
-static int child_begins(void *at)
+static int begin_child(void *at)
 {
     const struct begins *b = at;
 
@@ -234,7 +235,7 @@ RB_INTERCEPT(int, clone, (int (*function)(void *), void *stack, int flags, void 
     if (flags & CLONE_VM || !function || !stack)
         return RB_REAL(clone)(function, stack, flags, argument, parent_tid, tls, child_tid);
     before_fork();
-    const int child = RB_REAL(clone)(child_begins, stack, flags, &begins, parent_tid, tls, child_tid);
+    const int child = RB_REAL(clone)(begin_child, stack, flags, &begins, parent_tid, tls, child_tid);
     const int saved = errno;
     in_parent();
     errno = saved;
@@ -297,8 +298,8 @@ RB_INTERCEPT(int, system, (const char *command))
 
 // ---- libraries -----------------------------------------------------------------------------------------
 
-// A library that goes leaves memory and code that another may get next: both are forgotten. The loader unmaps
-// without coming by our munmap, so its list is compared before and after. If libraries came meanwhile, the
+// An unloaded library leaves memory and code that another may get next: both are forgotten. The loader
+// unmaps without our munmap, so its list is compared before and after. If libraries came meanwhile, the
 // same place may be another's already: then the whole history goes.
 
 #define MOST_MODULES 512
@@ -309,7 +310,7 @@ struct range {
 
 struct modules {
     unsigned count;
-    unsigned long long added; // by the loader, ever
+    unsigned long long added; // number of modules that the loader ever added
     struct range range[MOST_MODULES];
 };
 
@@ -341,7 +342,7 @@ static int list_module(struct dl_phdr_info *info, size_t size, void *list)
     return 0;
 }
 
-static bool still_there(const struct modules *m, uintptr_t from)
+static bool is_listed(const struct modules *m, uintptr_t from)
 {
     for (unsigned i = 0; i < m->count && i < MOST_MODULES; i++)
         if (m->range[i].from == from)
@@ -359,7 +360,7 @@ static void forget_gone(struct rb_self *me, const struct modules *before, const 
         return;
     }
     for (unsigned i = 0; i < before->count; i++)
-        if (!still_there(after, before->range[i].from)) {
+        if (!is_listed(after, before->range[i].from)) {
             rb_sites_forget(before->range[i].from, before->range[i].to);
             rb_memory_new(me, before->range[i].from, before->range[i].to - before->range[i].from);
         }
@@ -401,16 +402,17 @@ RB_INTERCEPT(int, dlclose, (void *handle))
     return r;
 }
 
-// The loader puts a library where memory was that libc has given back, and does not come by our mmap: what is
-// known of accesses there is forgotten. New ones are the last of its list. Their objects stay: constructors
-// that ran before may have made threads.
+// The loader maps a library into memory that libc has given back, without our mmap: the accesses known
+// there are forgotten. New libraries are the last of its list. Their objects stay: constructors that ran
+// before may have made threads.
 
 struct newest {
     struct rb_self *me;
     unsigned count, old;
 };
 
-// The first can tell: instrumented files call when the program starts, each of them.
+// Reads the count from the first module; instrumented files call this at the start of the program, each of
+// them.
 static int read_added(struct dl_phdr_info *info, size_t size, void *added)
 {
     (void)size;

@@ -1,7 +1,8 @@
-// What was seen, sampled and spent: at the end of the program, as text for people or as one JSON object.
+// Statistics at the end of the program: counts of accesses seen and sampled, and costs, as text for people or as
+// one JSON object.
 //
-// Each process speaks for itself, from its fork on. A child says which one it is, and is silent if it did
-// nothing that could be counted: most fork to become another program, and some fail to.
+// Each process prints its own, from its fork on. A child prints its number, and nothing at all if it did nothing
+// that could be counted: most fork to become another program, and some fail to.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,14 +30,14 @@ struct lines {
     unsigned count;
 };
 
-static void add(struct lines *l, const char *key, const char *text, uint64_t value)
+static void add_line(struct lines *l, const char *key, const char *text, uint64_t value)
 {
     if (l->count < MOST_LINES)
         l->line[l->count++] = (struct line){key, text, value};
 }
 
-// False: nothing worth saying.
-static bool collect(struct lines *l)
+// Returns false if there is nothing to print.
+static bool collect_lines(struct lines *l)
 {
     struct rb_site_counts sites;
     struct rb_totals t;
@@ -44,57 +45,61 @@ static bool collect(struct lines *l)
     rb_threads_totals(&t);
     if (rb_process.child && !t.rt.accesses && !rb_process.races)
         return false;
-#define RB_COUNTER(name, text) add(l, #name, text, t.rt.name);
+#define RB_COUNTER(name, text) add_line(l, #name, text, t.rt.name);
 #include "run/core/counters.def"
 #undef RB_COUNTER
-#define RB_COUNTER(name, text) add(l, #name, text, t.engine.name);
+#define RB_COUNTER(name, text) add_line(l, #name, text, t.engine.name);
 #include "engine/counters.def"
 #undef RB_COUNTER
-    add(l, "threads", "threads", t.threads);
-    add(l, "most_threads", "threads at once", t.most_threads);
-    add(l, "objects", "synchronisation objects at the end", rb_objects_count());
-    add(l, "lost_edges", "orderings that could not be kept (history forgotten each time)",
-        rb_process.lost_edges);
+    add_line(l, "threads", "threads", t.threads);
+    add_line(l, "most_threads", "threads at once", t.most_threads);
+    add_line(l, "objects", "synchronisation objects at the end", rb_objects_count());
+    add_line(l, "lost_edges", "orderings that could not be kept (history forgotten each time)",
+             rb_process.lost_edges);
     rb_sites_counts(&sites);
-    add(l, "sites", "call sites that can sleep", sites.sites);
-    add(l, "sites_awake", "of them awake at the end", sites.awake);
-    add(l, "sites_refused", "call sites that cannot", sites.refused);
-    add(l, "gates", "functions with two bodies that were entered", sites.gates);
-    add(l, "gates_open", "of them where hooks are called at the end", sites.open);
-    add(l, "flips", "times a site was put to sleep or woken", sites.flips);
+    add_line(l, "sites", "call sites that can sleep", sites.sites);
+    add_line(l, "sites_awake", "of them awake at the end", sites.awake);
+    add_line(l, "sites_refused", "call sites that cannot", sites.refused);
+    add_line(l, "gates", "functions with two bodies that were entered", sites.gates);
+    add_line(l, "gates_open", "of them where hooks are called at the end", sites.open);
+    add_line(l, "flips", "times a site was put to sleep or woken", sites.flips);
     if (rb_process.by_cost) {
         struct rb_adaptive_summary a;
         rb_adaptive_summary(&a);
-        add(l, "budget_ppm", "millionths that sampling may cost (budget=)", (uint64_t)rb_options.budget);
-        add(l, "cost_ppm", "millionths that it cost, as measured, of what the program itself used",
-            a.cost_ppm);
-        add(l, "episodes", "times that synchronisation began to be followed", a.episodes);
-        add(l, "sync_ppm", "millionths that following it cost, of what the program itself used", a.sync_ppm);
-        add(l, "watch_ppm", "millionths that watchpoints cost, of what the program itself used", a.watch_ppm);
-        add(l, "whole_windows", "windows in which every site was awake", a.windows);
-        add(l, "whole_sampled", "accesses sampled in them", a.in_windows);
-        add(l, "accesses_estimated", "accesses of the program, estimated (0: not known)", a.accesses);
-        add(l, "whole_ppb", "billionths of those that windows looked at", a.window_ppb);
-        add(l, "seen_at_95",
+        add_line(l, "budget_ppm", "millionths that sampling may cost (budget=)", (uint64_t)rb_options.budget);
+        add_line(l, "cost_ppm", "millionths that it cost, as measured, of what the program itself used",
+                 a.cost_ppm);
+        add_line(l, "episodes", "times that synchronisation began to be followed", a.episodes);
+        add_line(l, "sync_ppm", "millionths that following it cost, of what the program itself used",
+                 a.sync_ppm);
+        add_line(l, "watch_ppm", "millionths that watchpoints cost, of what the program itself used",
+                 a.watch_ppm);
+        add_line(l, "whole_windows", "windows in which every site was awake", a.windows);
+        add_line(l, "whole_sampled", "accesses sampled in them", a.in_windows);
+        add_line(l, "accesses_estimated", "accesses of the program, estimated (0: not known)", a.accesses);
+        add_line(l, "whole_ppb", "billionths of those that windows looked at", a.window_ppb);
+        add_line(
+            l, "seen_at_95",
             "times that a race must have its accesses in one window's reach to be seen with probability 95 %"
             " (0: not known)",
             a.window_ppb ? 2995732274 / a.window_ppb + 1 : 0); // -ln 0.05 over the share
     }
-    add(l, "stacks_dropped", "stacks that had no room", rb_stack_dropped());
-    add(l, "reported", "races reported", rb_process.races);
-    add(l, "suppressed", "races suppressed", rb_process.suppressed);
-    if (!rb_host.sandboxed) { // else the kernel may not be asked
+    add_line(l, "stacks_dropped", "stacks that had no room", rb_stack_dropped());
+    add_line(l, "reported", "races reported", rb_process.races);
+    add_line(l, "suppressed", "races suppressed", rb_process.suppressed);
+    if (!rb_host.sandboxed) { // else no system call is allowed
         const struct rb_footprint footprint = rb_footprint();
-        add(l, "memory_used", "bytes of memory that the runtime has taken",
-            footprint.resident + rb_stack_bytes());
-        add(l, "memory_mapped", "bytes of address space that it has",
-            footprint.mapped + rb_options.memory / 8);
+        add_line(l, "memory_used", "bytes of memory that the runtime has taken",
+                 footprint.resident + rb_stack_bytes());
+        add_line(l, "memory_mapped", "bytes of address space that it has",
+                 footprint.mapped + rb_options.memory / 8);
     }
-    add(l, "memory_limit", "bytes it was allowed (memory=), without the amount a thread", rb_options.memory);
+    add_line(l, "memory_limit", "bytes it was allowed (memory=), without the amount a thread",
+             rb_options.memory);
     return true;
 }
 
-static void as_text(struct rb_text *t, const struct lines *l)
+static void write_text(struct rb_text *t, const struct lines *l)
 {
     rb_put(t, "Railbird: engine ");
     rb_put(t, rb_process.ops->name);
@@ -119,7 +124,7 @@ static void as_text(struct rb_text *t, const struct lines *l)
     }
 }
 
-static void as_json(struct rb_text *t, const struct lines *l)
+static void write_json(struct rb_text *t, const struct lines *l)
 {
     rb_put(t, "{\"pid\":");
     rb_put_number(t, rb_process.pid);
@@ -176,11 +181,11 @@ void rb_stats_print(void)
     if (!rb_options.stats && !rb_options.stats_json[0])
         return;
     lines.count = 0;
-    if (!collect(&lines))
+    if (!collect_lines(&lines))
         return;
     rb_text_init(&t, buffer, sizeof(buffer));
     if (rb_options.stats_json[0] && !rb_host.sandboxed) {
-        as_json(&t, &lines);
+        write_json(&t, &lines);
         const int fd = (int)syscall(SYS_openat, AT_FDCWD, rb_options.stats_json,
                                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         if (fd >= 0) {
@@ -190,7 +195,7 @@ void rb_stats_print(void)
     }
     if (rb_options.stats) {
         rb_text_init(&t, buffer, sizeof(buffer));
-        as_text(&t, &lines);
+        write_text(&t, &lines);
         rb_say(t.start, (size_t)(t.at - t.start));
     }
 }

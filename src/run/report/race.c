@@ -1,3 +1,4 @@
+// Races found, and the records made of them (race.h).
 #include "run/report/race.h"
 
 #include <errno.h>
@@ -17,8 +18,6 @@
 #include "run/intercept/descriptors.h"
 #include "run/intercept/heap.h"
 #include "run/intercept/lifecycle.h"
-#include "run/report/report_data.h"
-#include "run/report/reporter.h"
 #include "run/sync/thread.h"
 
 #define KNOWN_PAIRS 8192u             // power of two; beyond three quarters of it nothing new is reported
@@ -39,7 +38,7 @@ static rb_spin pairs_lock;
 static uint64_t pairs[KNOWN_PAIRS]; // hashes of reported pairs of places, and of address and threads; 0: free
 static uint32_t pair_count;
 
-// One report at a time, and all of reporter.h. Held for long only while the reporter's ring is full, or at
+// One report at a time, and all of reporter.c. Held for long only while the reporter's ring is full, or at
 // the end.
 static rb_spin report_lock;
 static char *text_buffer, *plain_buffer;
@@ -47,7 +46,7 @@ static struct utsname host;
 static uint64_t printed, not_printed; // by the program itself, without a reporter
 static bool closed;                   // nothing is reported any more
 
-int rb_races_init(void)
+int rb_race_reports_init(void)
 {
     const size_t bytes = TEXT_BYTES + PLAIN_BYTES;
 
@@ -69,7 +68,7 @@ void rb_races_reset_after_fork(void)
     rb_reporter_reset_after_fork();
 }
 
-// Waiting here takes no time from those that the holder may wait for.
+// Takes the lock. The wait takes no processor time from threads that the holder may wait for.
 static void lock_reports(void)
 {
     static const struct timespec pause = {0, 200000};
@@ -82,7 +81,7 @@ static void lock_reports(void)
     }
 }
 
-static uint64_t top_frame(uint64_t where)
+static uint64_t innermost_pc(uint64_t where)
 {
     uintptr_t pc = 0;
 
@@ -90,16 +89,16 @@ static uint64_t top_frame(uint64_t where)
     return pc;
 }
 
-// The pair of places, whichever came first.
-static uint64_t pair_hash(uint64_t a, uint64_t b)
+// Returns the hash of a pair of places, in either order.
+static uint64_t hash_pair(uint64_t a, uint64_t b)
 {
     const uint64_t low = a < b ? a : b, high = a < b ? b : a;
 
     return rb_mix64(rb_mix64(low) + 3 * high) | 1;
 }
 
-// Where the hash is in `pairs`, or the free slot it would have.
-static uint32_t pair_slot(uint64_t hash)
+// Returns the index of the hash in `pairs`, or of the free slot it would have.
+static uint32_t find_pair(uint64_t hash)
 {
     uint32_t i = (uint32_t)hash & (KNOWN_PAIRS - 1);
 
@@ -108,18 +107,18 @@ static uint32_t pair_slot(uint64_t hash)
     return i;
 }
 
-// Neither the places nor the address were reported yet; from now on both were. A pair of places first met at
-// an address that was reported stays unknown: at another it is news.
+// Returns true if neither the places nor the address were reported yet; from now on both were. A pair of
+// places first found at an address that was reported stays unknown: at another address it is new.
 static bool is_new(uint64_t places, uint64_t address)
 {
     bool neither;
 
     rb_spin_lock(&pairs_lock);
     neither =
-        !pairs[pair_slot(places)] && !pairs[pair_slot(address)] && pair_count + 2 <= KNOWN_PAIRS / 4 * 3;
+        !pairs[find_pair(places)] && !pairs[find_pair(address)] && pair_count + 2 <= KNOWN_PAIRS / 4 * 3;
     if (neither) {
-        pairs[pair_slot(places)] = places;
-        pairs[pair_slot(address)] = address;
+        pairs[find_pair(places)] = places;
+        pairs[find_pair(address)] = address;
         pair_count += 2;
     }
     rb_spin_unlock(&pairs_lock);
@@ -134,14 +133,14 @@ void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t wher
     me->count.races++;
     if (rb_is_benign(before->address))
         return;
-    const uint64_t places = pair_hash(top_frame(where), top_frame(before->where));
+    const uint64_t places = hash_pair(innermost_pc(where), innermost_pc(before->where));
     if (rb_load_relaxed(&pairs[(uint32_t)places & (KNOWN_PAIRS - 1)]) == places)
         return;
     // `x++` against `x++` is three pairs of places: one of the same two threads and address is enough.
-    const uint64_t threads = pair_hash(rb_where_thread(where) + 1, rb_where_thread(before->where) + 1);
+    const uint64_t threads = hash_pair(rb_where_thread(where) + 1, rb_where_thread(before->where) + 1);
     if (!rb_fd_of_word(now->address, &fd) && rb_access_faults(now)) // before the pair counts as reported
         return;
-    if (!is_new(places, pair_hash(before->address, threads)))
+    if (!is_new(places, hash_pair(before->address, threads)))
         return;
     struct rb_found *f = rb_arena_alloc(&rb_process.arena, sizeof(*f));
     if (!f)
@@ -233,7 +232,7 @@ static void put_thread(struct rb_text *t, uint32_t id, bool first)
     rb_put_char(t, '}');
 }
 
-// What the address is. Returns the thread it belongs to, or RB_NO_THREAD.
+// Writes the description of the address. Returns the thread it belongs to, or RB_NO_THREAD.
 static uint32_t put_location(struct rb_text *t, uintptr_t address)
 {
     struct rb_module m;
@@ -351,7 +350,7 @@ static void put_record(struct rb_text *t, const struct rb_found *f)
     rb_put(t, "}\n");
 }
 
-// Without the tool: what can be said from in here.
+// Writes the text for use without the tool: the facts known in this process.
 static void put_plain(struct rb_text *t, const struct rb_found *f)
 {
     const uint64_t where[2] = {f->where, f->before.where};
@@ -391,7 +390,7 @@ static void put_plain(struct rb_text *t, const struct rb_found *f)
     rb_put(t, "==================\n");
 }
 
-// Takes the figures over from the reporter.
+// Takes the counts over from the reporter.
 static void take_totals(void)
 {
     const struct rb_reporter_totals t = rb_reporter_totals();
@@ -400,7 +399,7 @@ static void take_totals(void)
     rb_process.suppressed = t.suppressed;
 }
 
-// Without the reporter: the bare record goes to the file, and the text with addresses to people.
+// Prints without the reporter: the bare record goes to the file, and the text with addresses to people.
 static void print_here(const struct rb_text *record, const struct rb_text *plain)
 {
     if (rb_options.max_reports && printed >= rb_options.max_reports) {
@@ -414,7 +413,7 @@ static void print_here(const struct rb_text *record, const struct rb_text *plain
         rb_say(plain->start, (size_t)(plain->at - plain->start));
 }
 
-static void report(const struct rb_found *f)
+static void report_race(const struct rb_found *f)
 {
     struct rb_text record, plain;
 
@@ -431,14 +430,14 @@ static void report(const struct rb_found *f)
         print_here(&record, &plain);
 }
 
-// Reports, and waits for what came of it. Returns false if it was suppressed.
+// Reports, and waits for the result. Returns false if it was suppressed.
 static bool report_and_wait(const struct rb_found *f)
 {
     rb_reporter_wait();
     take_totals();
     const uint64_t before = rb_process.suppressed;
 
-    report(f);
+    report_race(f);
     rb_reporter_wait();
     take_totals();
     return rb_process.suppressed == before;
@@ -475,7 +474,7 @@ static bool report_one(const struct rb_found *f)
     else if (rb_options.halt_on_error || rb_report_hook_is_set())
         reported = report_and_wait(f);
     else
-        report(f);
+        report_race(f);
     rb_spin_unlock(&report_lock);
     return reported;
 }
@@ -486,7 +485,7 @@ void rb_races_report_slow(struct rb_self *me)
     struct rb_found *f = me->found;
 
     me->found = NULL;
-    if (!rb_is_our_process()) { // a child that came by a bare instruction: locks of others are locked for ever in it
+    if (!rb_is_our_process()) { // a child that came by a bare instruction: locks of others stay locked in it
         errno = saved;
         return;
     }
@@ -554,7 +553,7 @@ static void say_not_printed(void)
     rb_say(t.start, (size_t)(t.at - t.start));
 }
 
-// The thread may have no state that keeps handlers away.
+// Blocks signals: the thread may have no state that keeps handlers away.
 void rb_races_finish(void)
 {
     const uint64_t all = ~(uint64_t)0;

@@ -1,4 +1,19 @@
-#include "run/report/reporter.h"
+// The reporter: a process beside the program that puts names to races and delivers them, so that a thread that found one
+// goes on. docs/reports.md, "How a report is delivered".
+//
+// Three processes: the program, a middle process and the tool (`railbird report --live --ring`).
+//   - They share a ring of records (base/report_ring.h). The tool alone reads it, and holds nothing else of the program
+//     but its descriptor for text.
+//   - The middle process exists because exec gives a child its exit signal back. It shares the program's memory, but
+//     none of its descriptors, waits until the tool is at work, and ends. It is an orphan from the start: the process
+//     that made it has ended. So the program has no additional child, no zombie and no SIGCHLD.
+//   - Where orphans become the program's children (it is number 1, or a subreaper) the middle process is a child without
+//     an exit signal, and waits for the tool's end.
+//   - The tool ends when the program has ended, or some seconds after the last record. It is started again when needed.
+//
+// Invariant: a record that rb_reporter_give took is in the ring until the tool has delivered and counted it. Where the
+// tool ends without that, the program prints it itself, as plain text.
+#include "run/report/race.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +35,12 @@
 #define RING_BYTES    ((size_t)2 << 20)
 #define STACK_BYTES   32768u
 #define MOST_WORDS    24u
-#define LAST_FD       3 // that the tool is given
+#define LAST_FD       3 // the last descriptor that the tool gets
 #define PAUSE_MS      50u
 #define PATIENCE_MS   30000u              // without a record delivered
 #define SOON_MS       2000u               // for the end of a process that has nothing left to do
-#define PATIENCE_SPIN ((uint64_t)3 << 34) // the same in ticks, where the kernel may not be asked
-#define MOST_FAILURES 3u                  // of the tool in a row; afterwards all is plain
+#define PATIENCE_SPIN ((uint64_t)3 << 34) // the same in ticks, where no system call is allowed
+#define MOST_FAILURES 3u                  // of the tool in a row; afterwards all reports are plain
 
 #if !defined(SYS_pidfd_open)
 #define SYS_pidfd_open 434
@@ -36,7 +51,7 @@
 
 enum launch_state { LAUNCH_BEGUN, LAUNCH_DONE, LAUNCH_REFUSED };
 
-// Handed to the processes, with their stacks; kept until none of them uses it any more.
+// Passed to the processes, with their stacks; kept until none of them uses it any more.
 struct launch {
     const char *path;
     const char *words[MOST_WORDS];
@@ -46,7 +61,7 @@ struct launch {
     struct rb_ring *old, *ring;
     uint32_t state;  // a futex
     uint32_t living; // cleared by the kernel when the middle process has ended
-    bool is_child;   // the middle process of ours
+    bool is_child;   // the middle process is our child
     volatile int tool;
     char log[4200], pid[16], most[24];
     char first_stack[STACK_BYTES] __attribute__((aligned(16)));
@@ -57,8 +72,8 @@ struct launch {
 static struct {
     struct rb_ring *ring;
     struct launch *launch;
-    long child;    // the middle process if it is a child of ours, else 0
-    long uid, gid; // that the tool has
+    long child;    // the middle process if it is our child, else 0
+    long uid, gid; // the rights of the tool
     unsigned failures;
     uint64_t plain; // printed by the program itself
 } reporter;
@@ -66,11 +81,11 @@ static struct {
 uint32_t rb_reporter_left;
 
 // ---- in the other processes ----------------------------------------------------------------------------
-// The middle process and the tool until it execs share the program's memory and a thread's errno: system
-// calls alone, and none that can fail once the program's thread goes on.
+// The middle process and the tool until it execs share the program's memory and a thread's errno: they make
+// system calls alone, and none that can fail once the program's thread goes on.
 
 // Moves a descriptor above those that the tool has. Returns -1 if there is none.
-static int descriptor_above(long fd)
+static int move_descriptor(long fd)
 {
     if (fd < 0 || fd > LAST_FD)
         return (int)fd;
@@ -94,14 +109,14 @@ static void close_from(int first)
 // Maps a ring in memory of a file that only `*fd` holds.
 static struct rb_ring *map_ring(int *fd)
 {
-    *fd = descriptor_above(syscall(SYS_memfd_create, "railbird-reports", 0));
+    *fd = move_descriptor(syscall(SYS_memfd_create, "railbird-reports", 0));
     if (*fd < 0 || syscall(SYS_ftruncate, *fd, RING_BYTES))
         return NULL;
     const long map = syscall(SYS_mmap, NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, (long)*fd, 0L);
     return (uintptr_t)map > (uintptr_t)-4096 ? NULL : (struct rb_ring *)map;
 }
 
-// Gives the tool its descriptors: 0 the ring, 1 what its output is, 2 where text goes, 3 the program.
+// Gives the tool its descriptors: 0 the ring, 1 its output, 2 the text, 3 the program.
 static bool arrange_descriptors(struct launch *l)
 {
     int ring;
@@ -110,10 +125,10 @@ static bool arrange_descriptors(struct launch *l)
         return false;
     close_from(LAST_FD);
     l->ring = map_ring(&ring);
-    int nothing = descriptor_above(syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0));
-    if (nothing < 0) // something that takes no text
-        nothing = descriptor_above(syscall(SYS_epoll_create1, 0));
-    const int program = descriptor_above(syscall(SYS_pidfd_open, rb_process.pid, 0));
+    int nothing = move_descriptor(syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0));
+    if (nothing < 0) // a descriptor that takes no text
+        nothing = move_descriptor(syscall(SYS_epoll_create1, 0));
+    const int program = move_descriptor(syscall(SYS_pidfd_open, rb_process.pid, 0));
     if (!l->ring || nothing < 0)
         return false;
     if (syscall(SYS_fcntl, 2, F_GETFD) < 0 && syscall(SYS_dup3, nothing, 2, 0) < 0)
@@ -126,7 +141,7 @@ static bool arrange_descriptors(struct launch *l)
     return true;
 }
 
-// The limits of descriptors and of files are the process's own: the ring is no file of the program's.
+// Raises a limit of the process, of descriptors or of file size: the ring is no file of the program's.
 static void raise_limit(int which, struct rlimit *before)
 {
     struct rlimit raised;
@@ -137,7 +152,7 @@ static void raise_limit(int which, struct rlimit *before)
     syscall(SYS_prlimit64, 0, which, &raised, NULL);
 }
 
-static int in_tool(void *given)
+static int run_tool(void *given)
 {
     const struct launch *l = given;
 
@@ -160,7 +175,7 @@ static bool make_tool(struct launch *l)
     rb_ring_init(l->ring, RING_BYTES, rb_process.pid);
     if (l->old)
         rb_ring_inherit(l->ring, l->old);
-    l->tool = clone(in_tool, l->tool_stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, l);
+    l->tool = clone(run_tool, l->tool_stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, l);
     if (l->tool < 0)
         return false;
     // It has become the tool, or has ended.
@@ -184,7 +199,7 @@ static void await_tool(struct launch *l)
     }
 }
 
-static int in_middle(void *given)
+static int run_middle(void *given)
 {
     static const struct {
         void *handler;
@@ -193,7 +208,8 @@ static int in_middle(void *given)
     struct launch *l = given;
 
     syscall(SYS_prctl, PR_SET_NAME, "railbird-report");
-    // Its own copy. Where the program ignores SIGCHLD, nothing would be left to wait for.
+    // Its own copy of the handlers. If the program ignores SIGCHLD, the middle process could not wait for
+    // its child.
     syscall(SYS_rt_sigaction, SIGCHLD, &standard, NULL, 8);
     const bool made = make_tool(l);
     close_from(0);
@@ -210,12 +226,12 @@ static int in_middle(void *given)
 static int make_middle(struct launch *l)
 {
     l->living = 1;
-    return clone(in_middle, l->middle_stack + STACK_BYTES, CLONE_VM | CLONE_CHILD_CLEARTID, l, NULL, NULL,
+    return clone(run_middle, l->middle_stack + STACK_BYTES, CLONE_VM | CLONE_CHILD_CLEARTID, l, NULL, NULL,
                  &l->living);
 }
 
-// In a process that ends at once, so that the middle process is nobody's child here.
-static int in_first(void *given)
+// Runs in a process that ends at once, so that the middle process has no parent here.
+static int run_first(void *given)
 {
     struct launch *l = given;
 
@@ -232,7 +248,7 @@ static bool middle_has_ended(void)
     return !reporter.launch || !rb_load_acquire(&reporter.launch->living);
 }
 
-// Returns true if the tool has ended. Where it never was at work, the middle process has waited for it.
+// Returns true if the tool has ended. If it never was at work, the middle process has waited for it.
 static bool is_over(void)
 {
     const uint32_t owner = reporter.ring ? rb_load_acquire(&reporter.ring->owner) : 0;
@@ -307,13 +323,13 @@ static struct launch *make_launch(void)
 }
 
 // Waits for a child that has ended, or ends soon.
-static void reap(long child)
+static void reap_child(long child)
 {
     while (child > 0 && syscall(SYS_wait4, child, NULL, __WCLONE, NULL) < 0 && errno == EINTR)
         ;
 }
 
-// Gives back what the processes had. Returns false, after some patience, if they live on.
+// Frees the memory of the processes. Returns false, after some patience, if they live on.
 static bool clear_launch(unsigned patience_ms)
 {
     static const struct timespec ms = {0, 1000000};
@@ -323,7 +339,7 @@ static bool clear_launch(unsigned patience_ms)
             return false;
         syscall(SYS_nanosleep, &ms, NULL);
     }
-    reap(reporter.child);
+    reap_child(reporter.child);
     reporter.child = 0;
     if (reporter.launch)
         syscall(SYS_munmap, reporter.launch, sizeof(struct launch));
@@ -347,7 +363,7 @@ static bool adopts_orphans(void)
            (syscall(SYS_prctl, PR_GET_CHILD_SUBREAPER, &subreaper) == 0 && subreaper);
 }
 
-// Waits until the middle process says how it went. It may be killed instead.
+// Waits until the middle process reports success or failure. It may be killed instead.
 static bool await_launch(struct launch *l)
 {
     static const struct timespec pause = {0, PAUSE_MS * 1000000};
@@ -374,14 +390,14 @@ static bool launch_middle(struct launch *l)
             l->living = 0;
         reporter.child = child > 0 ? child : 0;
     } else {
-        reap(clone(in_first, l->first_stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, l));
+        reap_child(clone(run_first, l->first_stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, l));
     }
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
     return await_launch(l);
 }
 
 // Starts a reporter, which goes on with the records that the last one left.
-static bool start(void)
+static bool start_reporter(void)
 {
     if (rb_host.sandboxed || reporter.failures >= MOST_FAILURES || !clear_launch(SOON_MS))
         return false;
@@ -402,7 +418,7 @@ static bool start(void)
     return made;
 }
 
-static void wake(void)
+static void wake_tool(void)
 {
     if (!rb_host.sandboxed && rb_load_seq_cst(&reporter.ring->sleeping))
         syscall(SYS_futex, &reporter.ring->news, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -424,21 +440,21 @@ static void print_plain(void)
     rb_ring_taken(reporter.ring, &view);
 }
 
-// The tool has ended, or is to. The record that it was at is printed as it is, and another tool gets the
-// others.
-static void replace(bool failed)
+// Replaces a tool that has ended, or is to end. The record that it was at is printed as it is, and another
+// tool gets the others.
+static void replace_tool(bool failed)
 {
     if (failed) {
         const bool was_of_use = rb_load_relaxed(&reporter.ring->turns) > 1;
         reporter.failures = was_of_use ? 1 : reporter.failures + 1;
         print_plain();
     }
-    if (rb_ring_pending(reporter.ring) && !start())
+    if (rb_ring_pending(reporter.ring) && !start_reporter())
         while (rb_ring_pending(reporter.ring))
             print_plain();
 }
 
-// Waits for the tool's next step. Returns false if nothing came for too long, or nothing will.
+// Waits for the tool's next step. Returns false if none came for too long, or none will.
 static bool await_turn(uint32_t seen, unsigned *waited)
 {
     static const struct timespec pause = {0, PAUSE_MS * 1000000};
@@ -482,7 +498,7 @@ static void await_position(uint64_t position)
             continue;
         if (!rb_ring_pending(reporter.ring))
             return;
-        replace(rb_load_acquire(&reporter.ring->state) == RB_RING_OPEN);
+        replace_tool(rb_load_acquire(&reporter.ring->state) == RB_RING_OPEN);
         position = reporter.ring->head; // of the new ring
         waited = 0;
     }
@@ -494,7 +510,7 @@ void rb_reporter_wait(void)
         await_position(reporter.ring->head);
 }
 
-// ---- what race.c asks for ------------------------------------------------------------------------------
+// ---- the calls of race.c -------------------------------------------------------------------------------
 
 static bool has_other_rights(void)
 {
@@ -508,23 +524,24 @@ static bool is_ready(void)
         return false;
     if (!has_other_rights())
         return true;
-    rb_reporter_end(); // what had more rights before is not for what the program is now
+    rb_reporter_end(); // a tool started with more rights does not serve the program that has fewer now
     return false;
 }
 
-// A tool that ended while the ring had records: the one who changes its state decides about them.
-static void look_after(void)
+// Handles a tool that ended while the ring had records. The process that changes the ring's state decides
+// about them.
+static void check_tool(void)
 {
     uint32_t state = RB_RING_ENDED;
 
     if (rb_load_seq_cst(&reporter.ring->state) == RB_RING_ENDED &&
         rb_cas_strong_seq_cst(&reporter.ring->state, &state, RB_RING_GONE))
-        replace(false);
+        replace_tool(false);
     else if (is_over())
-        replace(true);
+        replace_tool(true);
 }
 
-// As many are shown as may be: what has no room is only counted.
+// Returns true if the most reports allowed are shown: a record without room is only counted.
 static bool shows_no_more(void)
 {
     const struct rb_ring_counts *c = &reporter.ring->counts;
@@ -534,7 +551,7 @@ static bool shows_no_more(void)
 
 bool rb_reporter_give(const char *record, size_t record_bytes, const char *plain, size_t plain_bytes)
 {
-    if (!is_ready() && !start())
+    if (!is_ready() && !start_reporter())
         return false;
     if (rb_ring_too_long(reporter.ring, record_bytes, plain_bytes))
         return false;
@@ -546,12 +563,12 @@ bool rb_reporter_give(const char *record, size_t record_bytes, const char *plain
         if (rb_host.sandboxed)
             return false;
         await_position(reporter.ring->head -
-                       reporter.ring->bytes / 2); // in halves, so that it is not one by one
-        if (!is_ready() && !start())
+                       reporter.ring->bytes / 2); // in halves, so that records do not wait one by one
+        if (!is_ready() && !start_reporter())
             return false;
     }
-    wake();
-    look_after();
+    wake_tool();
+    check_tool();
     return true;
 }
 
@@ -571,7 +588,7 @@ void rb_reporter_end(void)
         return;
     r = reporter.ring;
     rb_store_seq_cst(&r->ending, 1);
-    wake();
+    wake_tool();
     for (;;) {
         const uint32_t seen = rb_load_seq_cst(&r->turns);
         if (rb_load_acquire(&r->state) != RB_RING_OPEN || !await_turn(seen, &waited))
@@ -585,10 +602,10 @@ void rb_reporter_end(void)
 
 void rb_reporter_stay(void)
 {
-    if (is_ready() || start())
+    if (is_ready() || start_reporter())
         rb_store_seq_cst(&reporter.ring->stays, 1);
     if (reporter.ring)
-        look_after();
+        check_tool();
 }
 
 void rb_reporter_reset_after_fork(void)

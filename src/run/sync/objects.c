@@ -1,3 +1,4 @@
+// The table of synchronisation objects (objects.h): search, insertion, removal, moves.
 #include "run/sync/objects.h"
 
 #include <errno.h>
@@ -18,10 +19,10 @@ struct shard {
 } __attribute__((aligned(64)));
 
 static struct rb_object **chains;
-static uint32_t *pages; // objects of each page (hashed): may [from, to) hold any?
+static uint32_t *pages; // objects of each page (hashed): 0 if none can be in [from, to)
 static struct shard shards[SHARDS];
 static rb_spin free_lock;
-static rb_spin going; // all of them
+static rb_spin going; // held while all objects are removed
 static struct rb_object *free_objects;
 static uint64_t objects;
 
@@ -72,11 +73,11 @@ uint64_t rb_objects_count(void)
     return rb_load_relaxed(&objects);
 }
 
-static struct rb_object *search(uint32_t chain, uintptr_t address)
+static struct rb_object *find_in_chain(uint32_t chain, uintptr_t address)
 {
     struct rb_object *o = rb_load_acquire(&chains[chain]);
 
-    // An object that leaves and comes back elsewhere leads a reader astray, even in a circle: hence the
+    // An object that leaves and comes back elsewhere misleads a reader, even into a circle: hence the
     // bound.
     for (unsigned steps = 0; o && steps < 100000; steps++) {
         if (rb_load_relaxed(&o->address) == address)
@@ -86,8 +87,8 @@ static struct rb_object *search(uint32_t chain, uintptr_t address)
     return NULL;
 }
 
-// With the shard's lock held chains stand still.
-static struct rb_object *search_locked(uint32_t chain, uintptr_t address)
+// Searches with the shard's lock held, when chains do not change.
+static struct rb_object *find_locked(uint32_t chain, uintptr_t address)
 {
     struct rb_object *o = chains[chain];
 
@@ -102,7 +103,7 @@ bool rb_object_absent(uintptr_t address)
     const struct shard *shard = &shards[chain % SHARDS];
     const uint32_t gone = rb_load_acquire(&shard->gone);
 
-    return !search(chain, address) && rb_load_acquire(&shard->gone) == gone;
+    return !find_in_chain(chain, address) && rb_load_acquire(&shard->gone) == gone;
 }
 
 struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address)
@@ -112,7 +113,7 @@ struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address)
 
     (void)me;
     const uint32_t gone = rb_load_acquire(&shard->gone);
-    struct rb_object *o = search(chain, address);
+    struct rb_object *o = find_in_chain(chain, address);
     if (o) {
         rb_spin_lock(&o->lock);
         if (RB_LIKELY(o->address == address))
@@ -122,7 +123,7 @@ struct rb_object *rb_object_find(struct rb_self *me, uintptr_t address)
         return NULL;
     }
     rb_spin_lock(&shard->lock);
-    o = search_locked(chain, address);
+    o = find_locked(chain, address);
     if (o)
         rb_spin_lock(&o->lock);
     rb_spin_unlock(&shard->lock);
@@ -141,7 +142,7 @@ static struct rb_object *take_free(void)
     return o;
 }
 
-// Takes it out of its chain; the shard's lock is held, the object's is not.
+// Takes the object out of its chain; the shard's lock is held, the object's is not.
 static void unlink_object(struct rb_self *me, struct shard *shard, struct rb_object **link)
 {
     struct rb_object *o = *link;
@@ -165,10 +166,10 @@ static void unlink_object(struct rb_self *me, struct shard *shard, struct rb_obj
     rb_fetch_sub_relaxed(&objects, 1);
 }
 
-// Memory is out: all objects go, and the history with them. What is done while they go may be released into
-// one that is still to go and be acquired when it is gone: it must not be remembered. Who comes meanwhile
-// loses an edge, and finds room soon.
-static RB_NOINLINE void forget_all(struct rb_self *me)
+// Removes all objects, and the history with them: memory is out. A thread may meanwhile release into an
+// object that is still to go, and another acquire when it is gone: accesses of that time must not be
+// remembered. Threads that come meanwhile lose an edge, and find room soon.
+static RB_NOINLINE void remove_all(struct rb_self *me)
 {
     rb_lost_edge(me);
     if (!rb_spin_try(&going))
@@ -191,7 +192,7 @@ struct rb_object *rb_object_get(struct rb_self *me, uintptr_t address)
 {
     const uint32_t chain = chain_of(address);
     struct shard *shard = &shards[chain % SHARDS];
-    struct rb_object *o = search(chain, address);
+    struct rb_object *o = find_in_chain(chain, address);
 
     if (o) {
         rb_spin_lock(&o->lock);
@@ -201,12 +202,12 @@ struct rb_object *rb_object_get(struct rb_self *me, uintptr_t address)
     }
     struct rb_object *fresh = take_free();
     if (!fresh) {
-        forget_all(me);
+        remove_all(me);
         return NULL;
     }
     rb_spin_lock(&shard->lock);
-    o = search_locked(chain, address);
-    if (o) { // somebody else made it meanwhile
+    o = find_locked(chain, address);
+    if (o) { // another thread made it meanwhile
         rb_spin_lock(&o->lock);
         rb_spin_unlock(&shard->lock);
         rb_spin_lock(&free_lock);
@@ -273,7 +274,7 @@ void rb_objects_forget(struct rb_self *me, uintptr_t from, size_t bytes)
     }
 }
 
-// The clocks change owner; nobody is using either object.
+// Moves an object with its clocks; no thread is using either place.
 static void move_object(struct rb_self *me, uintptr_t from, uintptr_t to)
 {
     struct rb_object *old = rb_object_find(me, from), kept;
@@ -286,7 +287,7 @@ static void move_object(struct rb_self *me, uintptr_t from, uintptr_t to)
     rb_object_unlock(old);
     rb_objects_forget(me, from, 1);
     struct rb_object *new = rb_object_make(me, to);
-    if (!new) { // all are gone, and the history as well
+    if (!new) { // all objects are gone, and the history as well
         rb_process.ops->sync_clear(&me->engine, &kept.main);
         rb_process.ops->sync_clear(&me->engine, &kept.readers);
         return;
@@ -301,7 +302,7 @@ static void move_object(struct rb_self *me, uintptr_t from, uintptr_t to)
     rb_object_unlock(new);
 }
 
-static bool is_bare(uintptr_t address)
+static bool has_no_object(uintptr_t address)
 {
     return !rb_load_relaxed(&chains[chain_of(address)]);
 }
@@ -311,7 +312,7 @@ void rb_objects_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t by
 {
     for (size_t i = 0; i < bytes && from != to; i++) {
         const size_t at = to > from ? bytes - 1 - i : i;
-        if (!is_bare(from + at) || !is_bare(to + at))
+        if (!has_no_object(from + at) || !has_no_object(to + at))
             move_object(me, from + at, to + at);
     }
 }

@@ -1,3 +1,4 @@
+// Synchronisation operations (sync.h): the engine's steps under the object's lock, and the thread's memory of them.
 #include "run/sync/sync.h"
 
 #include <errno.h>
@@ -15,32 +16,33 @@ void rb_lost_edge(struct rb_self *me)
     rb_history_forget_all();
 }
 
-// After each step of the engine: did it have to give up an edge?
-static inline void settle(struct rb_self *me)
+// Counts a lost edge if the engine gave one up. After each step of the engine.
+static inline void settle_step(struct rb_self *me)
 {
     if (RB_UNLIKELY(me->engine.blind))
         rb_lost_edge(me);
 }
 
-static inline void prepare(struct rb_self *me)
+static inline void prepare_step(struct rb_self *me)
 {
     me->engine.width = rb_load_relaxed(&rb_process.width);
 }
 
-// Also for what is followed while all rests, and never asks: creation and end of threads.
+// Prepares a release. Also for creation and end of threads, which are followed even while tracking is
+// paused.
 static inline void prepare_release(struct rb_self *me)
 {
-    prepare(me);
+    prepare_step(me);
     if (RB_UNLIKELY(rb_process.rests & RB_COUNTS))
         rb_step(me);
 }
 
 void rb_sync_acquire(struct rb_self *me, struct rb_sync *s)
 {
-    prepare(me);
+    prepare_step(me);
     me->count.acquires++;
     me->count.acquires_skipped += rb_process.ops->acquire(&me->engine, &me->hb, s);
-    settle(me);
+    settle_step(me);
 }
 
 void rb_sync_release(struct rb_self *me, struct rb_sync *s)
@@ -48,7 +50,7 @@ void rb_sync_release(struct rb_self *me, struct rb_sync *s)
     prepare_release(me);
     me->count.releases++;
     me->count.releases_skipped += rb_process.ops->release(&me->engine, &me->hb, s);
-    settle(me);
+    settle_step(me);
 }
 
 void rb_sync_release_join(struct rb_self *me, struct rb_sync *s)
@@ -56,7 +58,7 @@ void rb_sync_release_join(struct rb_self *me, struct rb_sync *s)
     prepare_release(me);
     me->count.releases++;
     me->count.releases_skipped += rb_process.ops->release_join(&me->engine, &me->hb, s);
-    settle(me);
+    settle_step(me);
 }
 
 void rb_sync_release_store(struct rb_self *me, struct rb_sync *s)
@@ -64,7 +66,7 @@ void rb_sync_release_store(struct rb_self *me, struct rb_sync *s)
     prepare_release(me);
     me->count.releases++;
     me->count.releases_skipped += rb_process.ops->release_store(&me->engine, &me->hb, s);
-    settle(me);
+    settle_step(me);
 }
 
 void rb_sync_clear(struct rb_self *me, struct rb_sync *s)
@@ -72,8 +74,8 @@ void rb_sync_clear(struct rb_self *me, struct rb_sync *s)
     rb_process.ops->sync_clear(&me->engine, s);
 }
 
-// If it is our business, what it costs is timed until `finish`.
-static inline bool passed_over(struct rb_self *me, int locks)
+// Returns true if the operation is not tracked. Else its cost is timed until finish_operation.
+static inline bool is_passed_over(struct rb_self *me, int locks)
 {
     if (me->ignore_sync || rb_sync_passed_over(me, locks))
         return true;
@@ -81,17 +83,19 @@ static inline bool passed_over(struct rb_self *me, int locks)
     return false;
 }
 
-static inline void finish(struct rb_self *me, struct rb_object *o)
+static inline void finish_operation(struct rb_self *me, struct rb_object *o)
 {
     rb_object_unlock(o);
     rb_sync_end(me);
 }
 
-// Who holds an object is known only if nothing was missed since: not if the history was forgotten, be it for
-// a lost edge or because synchronisation was passed over for a while. The object's lock is held.
-static inline void hold(struct rb_object *o, uint32_t owner)
+// Notes the holder of an object. It is known only while no operation is missed: not after the history was
+// forgotten, be it for a lost edge or because synchronisation was passed over for a while. The object's
+// lock is held.
+static inline void set_owner(struct rb_object *o, uint32_t owner)
 {
-    rb_store_relaxed(&o->owner, owner); // others ask if it is they (sync_cache.h)
+    // read by other threads, which compare it with their slot (sync_cache.h)
+    rb_store_relaxed(&o->owner, owner);
     o->held_in = rb_load_acquire(&rb_process.generation);
 }
 
@@ -100,88 +104,90 @@ static inline bool is_held(const struct rb_object *o, uint32_t owner)
     return o->owner == owner && o->held_in == rb_load_acquire(&rb_process.generation);
 }
 
-static RB_NOINLINE void lock(struct rb_self *me, uintptr_t object)
+static RB_NOINLINE void lock_object(struct rb_self *me, uintptr_t object)
 {
     struct rb_known *k = rb_known_of(me, object);
     struct rb_object *o;
 
-    if (passed_over(me, 1) || !(o = rb_object_get(me, object)))
+    if (is_passed_over(me, 1) || !(o = rb_object_get(me, object)))
         return;
     rb_sync_acquire(me, &o->main);
     if (o->read_locked)
         rb_sync_acquire(me, &o->readers);
-    hold(o, me->hb.slot);
+    set_owner(o, me->hb.slot);
     rb_known_write(me, k, object, o, true, false);
     k->held = rb_load_relaxed(&rb_process.generation);
     rb_record_sync(me, RB_ACQUIRE, object);
-    finish(me, o);
+    finish_operation(me, o);
 }
 
 void rb_on_lock(struct rb_self *me, uintptr_t object)
 {
     if (!rb_known_lock(me, object))
-        lock(me, object);
+        lock_object(me, object);
 }
 
 void rb_on_robust_lock(struct rb_self *me, uintptr_t object, int result)
 {
-    if (RB_UNLIKELY(result == EOWNERDEAD)) // ordered after the end of a thread that is not known any more
+    if (RB_UNLIKELY(result == EOWNERDEAD)) // ordered after the end of a thread that is no longer known
         rb_lost_edge(me);
     rb_on_lock(me, object);
 }
 
-static RB_NOINLINE void unlock(struct rb_self *me, uintptr_t object)
+static RB_NOINLINE void unlock_object(struct rb_self *me, uintptr_t object)
 {
     struct rb_known *k = rb_known_of(me, object);
     struct rb_object *o;
 
-    if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
+    if (is_passed_over(me, -1) || !(o = rb_object_make(me, object)))
         return;
-    // Without our having seen the lock taken, the engine's short cut for mutexes does not hold.
+    // If the runtime did not see the lock taken, the engine's short cut for mutexes does not hold.
     if (RB_LIKELY(is_held(o, me->hb.slot) || rb_known_held(k, object)))
         rb_sync_release(me, &o->main);
     else
         rb_sync_release_join(me, &o->main);
-    hold(o, RB_NO_SLOT);
-    if (k->address == object && k->object == o && k->version + 1 == o->version) // nobody else released since
+    set_owner(o, RB_NO_SLOT);
+    // no other thread released since
+    if (k->address == object && k->object == o && k->version + 1 == o->version)
         rb_known_write(me, k, object, o, true, true);
     if (k->address == object)
         k->held = 0;
     rb_record_sync(me, RB_RELEASE, object);
-    finish(me, o);
+    finish_operation(me, o);
 }
 
 void rb_on_unlock(struct rb_self *me, uintptr_t object)
 {
     if (!rb_known_unlock(me, object))
-        unlock(me, object);
+        unlock_object(me, object);
 }
 
-static RB_NOINLINE void read_lock(struct rb_self *me, uintptr_t object)
+static RB_NOINLINE void read_lock_object(struct rb_self *me, uintptr_t object)
 {
     struct rb_known *k = rb_known_of(me, object | RB_TO_READ);
     struct rb_object *o;
 
-    if (passed_over(me, 1) || !(o = rb_object_get(me, object)))
+    if (is_passed_over(me, 1) || !(o = rb_object_get(me, object)))
         return;
     rb_sync_acquire(me, &o->main);
-    hold(o, RB_NO_SLOT);
+    set_owner(o, RB_NO_SLOT);
     rb_known_write(me, k, object | RB_TO_READ, o, true, false);
     rb_known_reads(k);
     rb_record_sync(me, RB_RD_ACQ, object);
-    finish(me, o);
+    finish_operation(me, o);
 }
 
 void rb_on_read_lock(struct rb_self *me, uintptr_t object)
 {
     if (!rb_known_read_lock(me, object))
-        read_lock(me, object);
+        read_lock_object(me, object);
 }
 
-// What a reader says; `k` is what it remembers as one. The object's lock is held.
+// Releases a read lock to writers; `k` is the thread's memory of the object as a reader. The object's lock
+// is held.
 static void release_to_writers(struct rb_self *me, struct rb_object *o, struct rb_known *k)
 {
-    const bool heard = k->version + 1 == o->version; // nobody else released since it locked
+    const bool heard = k->version + 1 == o->version; // no other thread released since it locked
 
     rb_sync_release_join(me, &o->readers);
     o->read_locked = true;
@@ -194,16 +200,16 @@ void rb_on_read_unlock(struct rb_self *me, uintptr_t object)
     struct rb_known *k = rb_known_of(me, object | RB_TO_READ);
     struct rb_object *o;
 
-    if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
+    if (is_passed_over(me, -1) || !(o = rb_object_make(me, object)))
         return;
     if (rb_known_held(k, object | RB_TO_READ))
         rb_known_leaves(k);
     release_to_writers(me, o, k);
     rb_record_sync(me, RB_RD_REL, object);
-    finish(me, o);
+    finish_operation(me, o);
 }
 
-// Held to write: nobody has read since, and the writer knows what readers have said.
+// Releases a write lock: no thread has read since, and the writer has acquired the readers' releases.
 static void release_to_all(struct rb_self *me, struct rb_object *o, struct rb_known *k)
 {
     rb_sync_release(me, &o->main);
@@ -215,13 +221,13 @@ static void release_to_all(struct rb_self *me, struct rb_object *o, struct rb_kn
     rb_record_sync(me, RB_RELEASE, o->address);
 }
 
-static RB_NOINLINE void rw_unlock(struct rb_self *me, uintptr_t object)
+static RB_NOINLINE void rw_unlock_object(struct rb_self *me, uintptr_t object)
 {
     struct rb_known *to_write = rb_known_of(me, object), *to_read = rb_known_of(me, object | RB_TO_READ);
     const bool writes = rb_known_held(to_write, object), reads = rb_known_held(to_read, object | RB_TO_READ);
     struct rb_object *o;
 
-    if (passed_over(me, -1) || !(o = rb_object_make(me, object)))
+    if (is_passed_over(me, -1) || !(o = rb_object_make(me, object)))
         return;
     if (writes)
         to_write->held = 0;
@@ -231,47 +237,47 @@ static RB_NOINLINE void rw_unlock(struct rb_self *me, uintptr_t object)
         release_to_all(me, o, to_write);
     } else {
         const uint8_t recorded = o->owner == me->hb.slot ? RB_RELEASE : RB_RD_REL;
-        if (writes || !reads) // who knows: for readers and writers
+        if (writes || !reads) // not known which: releases to readers and writers
             rb_sync_release_join(me, &o->main);
         release_to_writers(me, o, to_read);
         rb_record_sync(me, recorded, object);
     }
     if (o->owner == me->hb.slot)
-        hold(o, RB_NO_SLOT);
-    finish(me, o);
+        set_owner(o, RB_NO_SLOT);
+    finish_operation(me, o);
 }
 
 void rb_on_rw_unlock(struct rb_self *me, uintptr_t object)
 {
     if (!rb_known_rw_unlock(me, object))
-        rw_unlock(me, object);
+        rw_unlock_object(me, object);
 }
 
 void rb_on_acquire(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (passed_over(me, 0) || !(o = rb_object_find(me, object)))
+    if (is_passed_over(me, 0) || !(o = rb_object_find(me, object)))
         return;
     rb_sync_acquire(me, &o->main);
     rb_record_sync(me, RB_WAIT, object);
-    finish(me, o);
+    finish_operation(me, o);
 }
 
 void rb_on_release(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (passed_over(me, 0) || !(o = rb_object_make(me, object)))
+    if (is_passed_over(me, 0) || !(o = rb_object_make(me, object)))
         return;
     rb_sync_release_join(me, &o->main);
     rb_record_sync(me, RB_POST, object);
-    finish(me, o);
+    finish_operation(me, o);
 }
 
 void rb_on_acquire_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded)
 {
-    if (passed_over(me, 0))
+    if (is_passed_over(me, 0))
         return;
     rb_sync_acquire(me, s);
     rb_record_sync(me, RB_WAIT, recorded);
@@ -280,7 +286,7 @@ void rb_on_acquire_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded)
 
 void rb_on_release_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded)
 {
-    if (passed_over(me, 0))
+    if (is_passed_over(me, 0))
         return;
     rb_sync_release_join(me, s);
     rb_record_sync(me, RB_POST, recorded);
@@ -291,12 +297,12 @@ void rb_on_release_store(struct rb_self *me, uintptr_t object)
 {
     struct rb_object *o;
 
-    if (passed_over(me, 0) || !(o = rb_object_make(me, object)))
+    if (is_passed_over(me, 0) || !(o = rb_object_make(me, object)))
         return;
     rb_object_loses(o);
     rb_sync_release_store(me, &o->main);
     rb_record_sync(me, RB_STORE, object);
-    finish(me, o);
+    finish_operation(me, o);
 }
 
 void rb_on_destroy(struct rb_self *me, uintptr_t object, size_t bytes)

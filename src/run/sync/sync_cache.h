@@ -1,25 +1,23 @@
-// What a thread remembers of the objects it synchronised with last. Most locks and atomics have nothing new
-// for the thread, and it has nothing new for them; that costs a few comparisons here, no lock and no shared
-// write.
+// A thread's memory of the objects it synchronised with last. Most locks and atomics have nothing new for the
+// thread, and it has nothing new for them; that costs a few comparisons here, no lock and no shared write.
 //
-//   heard    The thread has acquired all that the object held while its version was `version`.
-//   covered  The object holds all that the thread knew when its clock was at (clock, epoch): so releasing to
-//   it again
-//            changes nothing, as long as the thread has learnt and recorded nothing since, and nothing was
-//            taken away from the object (its life is the same).
+//  heard    The thread has acquired all that the object held while its version was `version`.
+//  covered  The object holds all that the thread knew when its clock was at (clock, epoch). So a release to it
+//           changes nothing, as long as the thread has acquired and recorded nothing since, and nothing was
+//           taken away from the object (its life is the same).
 //
-// Releases to a mutex follow an acquire, those of read-modify-writes join: what an object holds only grows
-// within a life. Readers of a read-write lock remember it under another name (RB_TO_READ), since they have
-// heard its main set alone, and what they said is in main and readers together.
-// Only for engines that can tell when a clock has changed; not while a run is recorded, nor
-// where synchronisation may be passed over (windows): rb_process.quick.
+// Releases to a mutex follow an acquire, those of read-modify-writes join: the content of an object only grows
+// within a life. Readers of a read-write lock remember it under another name (RB_TO_READ): they have acquired
+// its main set alone, and their releases are in main and readers together.
+// Only for engines that can tell when a clock has changed; not while a run is recorded, nor where
+// synchronisation may be passed over (windows): rb_process.quick.
 #ifndef RB_RUN_SYNC_SYNC_CACHE_H
 #define RB_RUN_SYNC_SYNC_CACHE_H
 
 #include "run/access/access.h"
 #include "run/sync/objects.h"
 
-#define RB_TO_READ ((uintptr_t)1 << 63) // of an address that is no object's
+#define RB_TO_READ ((uintptr_t)1 << 63) // a bit of an address that is no object's
 
 RB_INLINE struct rb_known *rb_known_of(struct rb_self *me, uintptr_t address)
 {
@@ -37,8 +35,8 @@ RB_INLINE bool rb_known_covered(const struct rb_self *me, const struct rb_known 
            rb_object_life(rb_object_version(k->object)) == rb_object_life(k->version);
 }
 
-// The thread has heard all that the object holds, or the object all that the thread knows, or both. Its lock
-// is held. What was known of it before stays.
+// Notes that the thread has acquired all that the object holds (`heard`), or that the object holds all that
+// the thread knows (`covered`), or both. Its lock is held. Earlier knowledge of it stays.
 RB_INLINE void rb_known_write(struct rb_self *me, struct rb_known *k, uintptr_t address, struct rb_object *o,
                               bool heard, bool covered)
 {
@@ -52,8 +50,8 @@ RB_INLINE void rb_known_write(struct rb_self *me, struct rb_known *k, uintptr_t 
     }
 }
 
-// An atomic operation that may fault begins with the object's lock held, if there is one; it ends, still with
-// it. If it has faulted the lock was free meanwhile (signals.c), and the object may be another's now.
+// An atomic operation that may fault begins with the object's lock held, if there is one, and ends with it.
+// If it has faulted, the lock was free meanwhile (signals.c), and the object may be another's now.
 RB_INLINE void rb_step_begins(struct rb_self *me, uintptr_t address, struct rb_object *o)
 {
     me->step_on = o;
@@ -68,7 +66,7 @@ RB_INLINE void rb_step_ends(struct rb_self *me)
     me->step_on = NULL;
 }
 
-// What costs too little to be timed is counted, for samplers that go by cost.
+// Counts operations that are too short to be timed, for samplers that go by cost.
 RB_INLINE void rb_known_count(struct rb_self *me, uint64_t so_far)
 {
     if (RB_UNLIKELY(so_far % 1024 == 0 && rb_process.by_cost))
@@ -88,7 +86,7 @@ RB_INLINE void rb_known_skip_release(struct rb_self *me)
     me->count.releases_skipped++;
 }
 
-// Locks and unlocks with nothing to hear and nothing to say. False: sync.c has to do it.
+// Locks and unlocks with nothing new for the thread or the object. False: sync.c has to do the work.
 
 RB_INLINE bool rb_known_lock(struct rb_self *me, uintptr_t object)
 {
@@ -101,7 +99,7 @@ RB_INLINE bool rb_known_lock(struct rb_self *me, uintptr_t object)
     return true;
 }
 
-// Locked by this thread, as it remembers? The object may not have heard of it.
+// Returns true if the thread remembers that it locked the object. The object may not know of it.
 RB_INLINE bool rb_known_held(const struct rb_known *k, uintptr_t object)
 {
     return k->address == object && k->held && k->held == rb_load_relaxed(&rb_process.generation);
@@ -119,8 +117,8 @@ RB_INLINE bool rb_known_unlock(struct rb_self *me, uintptr_t object)
     return true;
 }
 
-// Read-write locks. Who holds one to write is in the object after the long way only (`owner`), and must not
-// be left there: unlocks that go the short way follow locks that did.
+// Read-write locks. A thread that holds one to write is in the object (`owner`) only after the slow path,
+// and must be removed from there: unlocks by the fast path follow locks by the fast path.
 
 RB_INLINE void rb_known_reads(struct rb_known *k)
 {
@@ -167,7 +165,7 @@ RB_INLINE bool rb_known_rw_unlock(struct rb_self *me, uintptr_t object)
     return true;
 }
 
-// The same from outside the guard.
+// Calls one of these from outside the guard.
 RB_INLINE bool rb_quick(bool (*does)(struct rb_self *me, uintptr_t object), uintptr_t object)
 {
     struct rb_self *me = rb_self_tls;

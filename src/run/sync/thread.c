@@ -1,3 +1,4 @@
+// Threads (thread.h): slots, states, handles and notes, all under one lock.
 #include "run/sync/thread.h"
 
 #include <errno.h>
@@ -27,11 +28,11 @@ enum state { FREE, ALIVE, FIBER };
 
 #define LAST_VERSION (UINT64_C(1) << 62) // after some two million users a slot is not used again
 
-// A slot's user, and where the next one begins.
+// A slot's user, and the values its next user begins with.
 struct slot {
-    struct rb_self *user; // NULL: it rests
+    struct rb_self *user; // NULL: it is unused
     uint32_t epoch;
-    uint32_t next; // in the queue of resting slots
+    uint32_t next; // in the queue of unused slots
     uint64_t version;
 };
 
@@ -39,19 +40,19 @@ struct slot {
 static rb_spin lock;
 static struct slot *slots;
 static uint32_t slot_count, resting, resting_first, resting_last;
-static struct rb_arena selves; // not part of memory=: the stated amount a thread
+static struct rb_arena selves; // not part of memory=: the stated amount for each thread
 static struct rb_self *unused;
 static struct rb_self *handles[HANDLES];
 static struct rb_thread_note *notes;
 static uint32_t next_id, alive, most_alive;
 static uint32_t ends; // of threads; a futex
-static bool awaited;  // somebody waits there
+static bool awaited;  // a thread waits there
 static struct rb_totals ended;
 
 RB_TLS struct rb_self *rb_self_tls;
 RB_TLS int64_t rb_skip;
 RB_TLS int64_t rb_odd_skip;
-static RB_TLS bool gone; // this thread has ended as far as the runtime is concerned,
+static RB_TLS bool gone; // this thread has ended for the runtime,
 static RB_TLS bool late; // but may run destructors of other keys
 static pthread_key_t end_key;
 static bool have_key;
@@ -77,7 +78,7 @@ int rb_threads_init(void)
     return 0;
 }
 
-// The child of fork has one thread, which gets a new state at its next step; nothing of the others is left.
+// The child of fork has one thread, which gets a new state at its next step; all others are gone.
 void rb_threads_reset_after_fork(void)
 {
     if (!slots)
@@ -95,9 +96,9 @@ void rb_threads_reset_after_fork(void)
     rb_skip = 0;
 }
 
-// Bytes for clocks that n threads at once add to memory=. A clock has an entry a slot. A thread has its own
-// clock, which may be had once more by its end, by its beginning and by objects; rooms are rounded up by at
-// most a quarter.
+// Returns the bytes for clocks that n threads at once add to memory=. A clock has an entry for each slot. A
+// thread has its own clock, of which its end, its beginning and objects may hold copies; sizes are rounded
+// up by at most a quarter.
 static size_t clock_bytes(size_t n)
 {
     const size_t entry = rb_process.ops == &rb_su ? 48 : rb_process.ops == &rb_so ? 32 : 16;
@@ -135,9 +136,9 @@ static bool counts_changes(void)
     return rb_process.ops == &rb_su;
 }
 
-// Objects may have taken all that there is for clocks, and their blocks may have other sizes: a thread gets
-// its first clocks all the same. They go to the shared arena with the thread, so the next one finds them
-// there.
+// Makes the thread's first clocks. Objects may have taken all memory for clocks, and their free blocks may
+// have other sizes; then the clocks come from `selves`. They go to the shared arena with the thread, so the
+// next thread finds them there.
 static int start_clocks(struct rb_self *t)
 {
     struct rb_arena *const from[] = {t->engine.arena, &selves};
@@ -147,7 +148,7 @@ static int start_clocks(struct rb_self *t)
         struct rb_engine engine = t->engine;
         engine.arena = from[i];
         r = rb_process.ops->thread_start(&engine, &t->hb);
-        if (r) { // half of it may be there
+        if (r) { // half of it may exist
             rb_process.ops->thread_stop(&engine, &t->hb);
             t->hb = (struct rb_thread){.slot = t->hb.slot};
         }
@@ -155,9 +156,9 @@ static int start_clocks(struct rb_self *t)
     return r;
 }
 
-// Returns room for the lines that a thread remembers, those of the state's last thread if it had one. It is
+// Returns room for the lines that a thread remembers, that of the state's last thread if it had some. It is
 // worth its memory where every access is taken.
-static struct rb_recent *recent_lines(struct rb_recent *last)
+static struct rb_recent *make_recent_lines(struct rb_recent *last)
 {
     const size_t bytes = RB_RECENT * sizeof(*last);
 
@@ -167,7 +168,7 @@ static struct rb_recent *recent_lines(struct rb_recent *last)
     return last;
 }
 
-// A state with a slot, known to the engine; NULL when either is not to be had. With the lock held.
+// Makes a state with a slot, known to the engine; NULL if either cannot be had. With the lock held.
 static struct rb_self *make_state(enum state state, uint32_t id)
 {
     const uint32_t s = take_slot();
@@ -184,7 +185,7 @@ static struct rb_self *make_state(enum state state, uint32_t id)
         rest_slot(s);
         return NULL;
     }
-    struct rb_recent *const recent = recent_lines(from_before ? t->recent : NULL);
+    struct rb_recent *const recent = make_recent_lines(from_before ? t->recent : NULL);
     __builtin_memset(t, 0, sizeof(*t));
     t->recent = recent;
     t->hb.slot = s;
@@ -196,7 +197,8 @@ static struct rb_self *make_state(enum state state, uint32_t id)
         return NULL;
     }
     t->hb.epoch = slots[s].epoch + 1;
-    t->hb.published = slots[s].epoch; // others may have told it of the earlier user: it does not keep that
+    // acquires may bring back epochs of the slot's earlier user: it does not keep those
+    t->hb.published = slots[s].epoch;
     t->hb.version = slots[s].version;
     if (counts_changes())
         t->hb.fresh->changes[s] = slots[s].version;
@@ -229,7 +231,7 @@ static void forget_handle(struct rb_self *t)
     t->handle_known = false;
 }
 
-// Gives a state and its slot up. `me` is whoever does it: the engine frees into its arena. Lock held.
+// Gives up a state and its slot. `me` is the calling thread: the engine frees into its arena. Lock held.
 static void free_state(struct rb_self *me, struct rb_self *t)
 {
     struct slot *s = &slots[t->hb.slot];
@@ -262,7 +264,7 @@ static struct rb_self *new_thread(uint32_t parent, rb_stack created)
     rb_spin_lock(&lock);
     struct rb_self *t = make_state(ALIVE, next_id);
     if (t) {
-        next_id = next_id + 1 == RB_NO_THREAD ? 1 : next_id + 1; // that number means nobody
+        next_id = next_id + 1 == RB_NO_THREAD ? 1 : next_id + 1; // that number means no thread
         if (++alive > most_alive)
             most_alive = alive;
         write_note(t, parent, created);
@@ -279,7 +281,7 @@ struct rb_self *rb_thread_new(struct rb_self *creator, rb_stack created)
     if (t) {
         rb_sync_release_store(creator, &t->begun);
         rb_record_sync(creator, RB_FORK, t->id);
-        t->refs = 2; // the thread itself, and the creator until it has written down the handle
+        t->refs = 2; // the thread itself, and the creator until it has noted the handle
     }
     return t;
 }
@@ -293,7 +295,7 @@ void rb_thread_discard(struct rb_self *me, struct rb_self *child)
     rb_spin_unlock(&lock);
 }
 
-static void know_handle(struct rb_self *t, pthread_t handle)
+static void set_handle(struct rb_self *t, pthread_t handle)
 {
     struct rb_self **chain = &handles[((uintptr_t)handle >> 6) % HANDLES];
 
@@ -305,9 +307,9 @@ static void know_handle(struct rb_self *t, pthread_t handle)
     *chain = t;
 }
 
-// Bounds of this thread's stack. libc knows them, but uses the heap to tell; so: the main thread's ends with
-// the program's name, which the kernel puts at its top; a thread's control block is at the top of its stack,
-// static TLS below it; of threads that came some other way only what lies above is known.
+// Finds the bounds of this thread's stack. libc knows them, but uses the heap to tell. The main thread's
+// stack ends with the program's name, which the kernel puts at its top. A thread's control block is at the
+// top of its stack, static TLS below it. Of other threads only the upper bound is known.
 static void find_stack(struct rb_self *me)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0), page = 4096;
@@ -335,7 +337,7 @@ static void find_stack(struct rb_self *me)
 }
 
 // Runs on the thread itself, inside its guard.
-static void settle_in(struct rb_self *me)
+static void begin_thread(struct rb_self *me)
 {
     if (have_key)
         pthread_setspecific(end_key, (void *)(uintptr_t)1);
@@ -343,7 +345,7 @@ static void settle_in(struct rb_self *me)
     find_stack(me);
     notes[me->id % NOTES].os_id = me->os_id;
     rb_spin_lock(&lock);
-    know_handle(me, pthread_self());
+    set_handle(me, pthread_self());
     rb_spin_unlock(&lock);
     rb_sampling_start(me);
 }
@@ -352,14 +354,14 @@ void rb_thread_begin(struct rb_self *child)
 {
     rb_self_tls = child;
     child->busy = 1;
-    settle_in(child);
+    begin_thread(child);
     rb_history_forget(child, child->walk.stack_lo, child->walk.stack_hi - child->walk.stack_lo);
     rb_sync_acquire(child, &child->begun);
     rb_leave(child);
 }
 
-// The thread and its creator both let go of a new state; the later one may free it.
-static void let_go(struct rb_self *me, struct rb_self *t)
+// Drops one of the two references to a new state, the thread's or its creator's; the later one may free it.
+static void drop_reference(struct rb_self *me, struct rb_self *t)
 {
     if (--t->refs == 0 && t->finished && (t->detached || t->joined))
         free_state(me, t);
@@ -368,15 +370,15 @@ static void let_go(struct rb_self *me, struct rb_self *t)
 void rb_thread_created(struct rb_self *me, struct rb_self *child, pthread_t handle)
 {
     rb_spin_lock(&lock);
-    know_handle(child, handle);
-    let_go(me, child);
+    set_handle(child, handle);
+    drop_reference(me, child);
     rb_spin_unlock(&lock);
 }
 
 void rb_thread_end(struct rb_self *me)
 {
     rb_fences_free(me, me);
-    // A later thread may get a part of this stack, and know only of its own.
+    // A later thread may get a part of this stack, and know only its own bounds.
     rb_history_forget(me, me->walk.stack_lo, me->walk.stack_hi - me->walk.stack_lo);
     rb_signal_stack_end(me);
     rb_libraries_thread_ends(me);
@@ -392,18 +394,19 @@ void rb_thread_end(struct rb_self *me)
     rb_skip = RB_NEVER;
     const bool deferred = me->deferred;
     const sigset_t mask = me->deferred_mask;
-    let_go(me, me);
+    drop_reference(me, me);
     rb_spin_unlock(&lock);
     rb_fetch_add_seq_cst(&ends, 1);
     if (rb_load_seq_cst(&awaited))
         syscall(SYS_futex, &ends, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
     if (!deferred)
         return;
-    late = true; // its handler runs after the end. A signal of the process's would be lost with the thread
+    late = true; // its handler runs after the end. A signal sent to the process would be lost with the thread
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
-// Keys behind ours come after it in the last lap too. Whether they have destructors is not known.
+// Returns true if keys behind ours have values: they come after it in the last lap too. Whether they have
+// destructors is not known.
 static bool has_values_left(void)
 {
     for (pthread_key_t key = end_key + 1; key < PTHREAD_KEYS_MAX; key++)
@@ -412,7 +415,7 @@ static bool has_values_left(void)
     return false;
 }
 
-// Runs in every lap of key destructors; the last of them is the thread's end.
+// Runs in every lap of key destructors; the last lap is the thread's end.
 static void at_thread_end(void *laps)
 {
     const uintptr_t lap = (uintptr_t)laps;
@@ -427,8 +430,8 @@ static void at_thread_end(void *laps)
     rb_thread_end(me);
 }
 
-// A handle is used again once its thread has really been joined, which we hear of later: who is to be joined
-// is looked up before. Nobody else may join it then, so the state stays.
+// A handle may be reused once its thread has really been joined, which is before the runtime learns of it.
+// So the thread is looked up before the join. No other thread may join it then, so the state stays.
 struct rb_self *rb_thread_joining(pthread_t handle)
 {
     struct rb_self *t;
@@ -450,8 +453,8 @@ void rb_thread_not_joined(struct rb_self *t)
     rb_spin_unlock(&lock);
 }
 
-// For a thread that was not known when its join began: of several that had this handle, the one that ended
-// first.
+// Finds a thread that was not known when its join began: of several that had this handle, the one that
+// ended first.
 static struct rb_self *find_ended(pthread_t handle)
 {
     struct rb_self *found = NULL;
@@ -468,7 +471,7 @@ void rb_thread_joined(struct rb_self *me, struct rb_self *t, pthread_t handle)
     if (!t)
         t = find_ended(handle);
     if (!t ||
-        !t->finished) { // ended without its destructor, or never seen: what it did is not known to be over
+        !t->finished) { // ended without its destructor, or never seen: its accesses are not known to be over
         rb_spin_unlock(&lock);
         rb_lost_edge(me);
         return;
@@ -497,10 +500,10 @@ void rb_thread_detached(struct rb_self *me, pthread_t handle)
     rb_spin_unlock(&lock);
 }
 
-// There is no state for this thread, so its synchronisation goes unseen from now on, and an ordering of
-// others that came by way of it with it. Whoever is ordered after this thread finds the runtime off, and
-// reports nothing (history.c).
-static void give_up(void)
+// Switches the runtime off: there is no state for this thread, so its synchronisation goes unseen from now
+// on, and with it orders between other threads that it carries. A thread ordered after this one finds the
+// runtime off, and reports nothing (history_table.h).
+static void stop_tracking(void)
 {
     static const char line[] =
         "Railbird: no memory for another thread: the program runs unwatched from here\n";
@@ -519,9 +522,9 @@ void rb_thread_retire(void)
 
 struct rb_self *rb_self_make(void)
 {
-    static RB_TLS bool making; // allocation in here may come by an interceptor, and so back
+    static RB_TLS bool making; // allocation in here may come back by an interceptor
 
-    if (gone && late) // if this is synchronisation, nobody hears of it
+    if (gone && late) // if this is synchronisation, it is not followed
         rb_lost_edge(NULL);
     if (!rb_process.on || gone || making)
         return NULL;
@@ -529,14 +532,14 @@ struct rb_self *rb_self_make(void)
     struct rb_self *me = new_thread(RB_NO_THREAD, 0);
     making = false;
     if (!me) {
-        give_up();
+        stop_tracking();
         return NULL;
     }
     me->busy = 1;
     rb_self_tls = me;
-    settle_in(me);
+    begin_thread(me);
     me->refs = 1;
-    if (me->id) // made by means that are not known, so what came before it is not known either
+    if (me->id) // made by unknown means, so the order before it is not known either
         rb_lost_edge(me);
     me->busy = 0;
     return me;
@@ -553,7 +556,7 @@ struct rb_self *rb_fiber_new(struct rb_self *creator)
     rb_spin_unlock(&lock);
     if (!t)
         return NULL;
-    rb_sampling_spawn(creator); // as of a second thread
+    rb_sampling_spawn(creator); // as for a second thread
     rb_sampling_start(t);
     return t;
 }

@@ -1,20 +1,20 @@
-// Threads of the program: their states, slots, handles, and what reports say of them.
+// Threads of the program: their states, slots, handles, and notes for reports.
 //
-// A state is made by the creator (pthread_create) or at the thread's first step into the runtime (threads
-// that were there before it, or came by clone). It ends with the thread's last key destructor, and is given
-// up when the thread is joined, or at once when it is detached.
+// A state is made by the creator (pthread_create) or at the thread's first step into the runtime (threads that
+// were there before it, or came by clone). It ends with the thread's last key destructor, and is given up when
+// the thread is joined, or at once when it is detached.
 //
-// Slots index clocks, so they are used again; a slot's epochs and versions go on where its last user stopped.
-// An access of an earlier user then counts as the new user's own: a race may be hidden, none invented. To
-// hide few, a slot rests until RESTING others wait as well, oldest first.
+// Slots index clocks, so they are reused; a slot's epochs and versions go on where its last user stopped. An
+// access of an earlier user then counts as the new user's own: a race may be hidden, none invented. To hide few,
+// a slot stays unused until RESTING others wait as well, oldest first.
 #ifndef RB_RUN_SYNC_THREAD_H
 #define RB_RUN_SYNC_THREAD_H
 
 #include "run/core/rt.h"
 
-// What a report can still say of a thread after it has ended: a ring by id.
+// The facts about a thread that reports give, kept after its end: a ring by id.
 struct rb_thread_note {
-    uint32_t id;     // RB_NO_THREAD: nothing here
+    uint32_t id;     // RB_NO_THREAD: unused
     uint32_t parent; // RB_NO_THREAD: unknown
     uint32_t os_id;
     rb_stack created;
@@ -25,18 +25,19 @@ struct rb_thread_note {
 RB_HIDDEN int rb_threads_init(void);
 RB_HIDDEN void rb_threads_reset_after_fork(void);
 
-// A state for a thread about to be created; NULL when there is no slot or memory.
+// Makes a state for a thread about to be created; NULL if there is no slot or memory.
 RB_HIDDEN struct rb_self *rb_thread_new(struct rb_self *creator, rb_stack created);
-// It was not created after all.
+// Frees the state: the thread was not created after all.
 RB_HIDDEN void rb_thread_discard(struct rb_self *me, struct rb_self *child);
-// The child itself, at its start; the creator, once it knows the handle.
+// Called by the child itself, at its start; and by the creator, once it knows the handle.
 RB_HIDDEN void rb_thread_begin(struct rb_self *child);
 RB_HIDDEN void rb_thread_created(struct rb_self *me, struct rb_self *child, pthread_t handle);
 RB_HIDDEN void rb_thread_end(struct rb_self *me);
-// The calling thread may do no system call any more: it passes through from now on, and nothing is reported.
+// Retires the calling thread, which may make no system call any more: it passes through from now on, and
+// nothing is reported.
 RB_HIDDEN void rb_thread_retire(void);
-// Before a join: the thread it is about, or NULL. After it: acquires what the thread did, or nothing came of
-// it.
+// Returns the thread to be joined, before the join, or NULL. After it: acquires the thread's release, or
+// notes that the join failed.
 RB_HIDDEN struct rb_self *rb_thread_joining(pthread_t handle);
 RB_HIDDEN void rb_thread_joined(struct rb_self *me, struct rb_self *t, pthread_t handle);
 RB_HIDDEN void rb_thread_not_joined(struct rb_self *t);
@@ -46,10 +47,10 @@ RB_HIDDEN void rb_thread_detached(struct rb_self *me, pthread_t handle);
 RB_HIDDEN void rb_thread_name(uint32_t id, const char *name);
 RB_HIDDEN struct rb_self *rb_thread_by_handle(pthread_t handle); // alive; for pthread_setname_np
 RB_HIDDEN bool rb_thread_note(uint32_t id, struct rb_thread_note *note);
-// Whose stack or TLS holds the address? False if nobody's.
+// Finds the thread whose stack or TLS holds the address. Returns false if there is none.
 RB_HIDDEN bool rb_thread_of_stack(uintptr_t address, uint32_t *id, bool *tls);
 
-// A context that is scheduled by the program itself (fibers): a state of its own on any thread.
+// Makes a state for a context that the program schedules itself (fibers), on any thread.
 RB_HIDDEN struct rb_self *rb_fiber_new(struct rb_self *creator);
 RB_HIDDEN void rb_fiber_free(struct rb_self *me, struct rb_self *fiber);
 

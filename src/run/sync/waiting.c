@@ -1,3 +1,4 @@
+// The price of waiting (waiting.h), from the kernel's counts of context switches.
 #include "run/sync/waiting.h"
 
 #include <sys/resource.h>
@@ -7,10 +8,10 @@
 #include "run/core/upcalls.h"
 #include "run/record/record.h"
 
-#define SWITCH_NS   50000u // at most, of a thread that waits and is woken, because another was detained
-#define BASE_NS     2e7    // of the program itself, at rest: enough to know how often its threads wait
-#define BASE_AGE_NS 5e9    // after so much it may have changed
-#define YIELDS      16u    // of a thread, before it tells; the first ones at once
+#define SWITCH_NS   50000u // most cost of a thread that waits and is woken because another was delayed
+#define BASE_NS     2e7    // of the program itself while paused: enough to know how often its threads wait
+#define BASE_AGE_NS 5e9    // age after which it may have changed
+#define YIELDS      16u    // of a thread, before it adds them to the total; the first ones are added at once
 
 static uint64_t yields;
 
@@ -24,7 +25,7 @@ static void keep_pace(struct rb_waiting_pace *p, double ns, double switches)
     p->switches /= 2;
 }
 
-// What one costs: no more than all that the kernel has done for the program, by the number of switches.
+// Returns the cost of one switch: at most all kernel time of the program, by the number of switches.
 static double switch_ns(const struct rusage *used)
 {
     const double kernel = (double)used->ru_stime.tv_sec * 1e9 + (double)used->ru_stime.tv_usec * 1e3;
@@ -33,23 +34,24 @@ static double switch_ns(const struct rusage *used)
     return each < SWITCH_NS ? each : SWITCH_NS;
 }
 
-// What so many switches more than usual have cost, in a time of which the program itself used `own_ns`.
-static double price(double more, const struct rusage *used, double own_ns)
+// Returns the cost of so many switches more than usual, in a time of which the program itself used
+// `own_ns`.
+static double price_of_switches(double more, const struct rusage *used, double own_ns)
 {
     const double ns = more > 0 ? more * switch_ns(used) : 0;
 
     return ns < own_ns / 2 ? ns : own_ns / 2;
 }
 
-// What is usual is known at last: what went beyond it before that is charged as well.
-static double belated(const struct rb_waiting *w, const struct rusage *used)
+// Returns the charge for earlier switches beyond the usual, when the usual number has just become known.
+static double belated_charge(const struct rb_waiting *w, const struct rusage *used)
 {
     const struct rb_waiting_pace *p = &w->followed;
 
-    return price(p->switches - w->at_rest.switches / w->at_rest.ns * p->ns, used, p->ns);
+    return price_of_switches(p->switches - w->at_rest.switches / w->at_rest.ns * p->ns, used, p->ns);
 }
 
-// A thread that spins and yields is switched without having waited: as if its time were up.
+// A thread that spins and yields is switched without having waited, as if its time were up.
 void rb_waiting_yielded(void)
 {
     static RB_TLS uint32_t mine;
@@ -65,7 +67,7 @@ static double switches_lately(struct rb_waiting *w, const struct rusage *used)
 {
     const uint64_t yielded = rb_load_relaxed(&yields), waited = (uint64_t)used->ru_nvcsw,
                    preempted = (uint64_t)used->ru_nivcsw;
-    // Two for each: it comes back when another's time is up.
+    // Two for each yield: the thread comes back when another's time is up.
     const double unasked = (double)(preempted - w->preempted) - 2 * (double)(yielded - w->yielded);
     const double lately = (double)(waited - w->waited) + (unasked > 0 ? unasked : 0);
 
@@ -75,8 +77,8 @@ static double switches_lately(struct rb_waiting *w, const struct rusage *used)
     return lately - 1; // the ticker's own
 }
 
-// Switches beyond what is usual at rest are charged.
-static double beyond_usual(struct rb_waiting *w, double turn_ns, double own_ns, uint64_t episodes)
+// Charges switches beyond the number that is usual while paused.
+static double charge_unusual(struct rb_waiting *w, double turn_ns, double own_ns, uint64_t episodes)
 {
     struct rusage used;
 
@@ -89,23 +91,23 @@ static double beyond_usual(struct rb_waiting *w, double turn_ns, double own_ns, 
         const bool known = w->at_rest.ns >= BASE_NS;
         keep_pace(&w->at_rest, turn_ns, lately);
         w->since_ns = own_ns;
-        return known || w->at_rest.ns < BASE_NS ? 0 : belated(w, &used);
+        return known || w->at_rest.ns < BASE_NS ? 0 : belated_charge(w, &used);
     }
     keep_pace(&w->followed, turn_ns, lately);
     if (w->at_rest.ns < BASE_NS)
         return 0;
     const double usual = w->at_rest.switches / w->at_rest.ns;
     w->more += lately - usual * turn_ns;
-    if (w->more < -usual * 1e8) // what chance saved is soon forgotten
+    if (w->more < -usual * 1e8) // a saving by chance is soon forgotten
         w->more = -usual * 1e8;
     if (w->more < 0)
         return 0;
-    const double ns = price(w->more, &used, turn_ns);
+    const double ns = price_of_switches(w->more, &used, turn_ns);
     w->more = 0;
     return ns;
 }
 
-// Does waiting matter, and is it not known how much of it is the program's own?
+// Returns true if waiting matters, and the program's own share of it is not known.
 static bool is_usual_unknown(const struct rb_waiting *w, double own_ns)
 {
     const struct rb_waiting_pace *p = &w->followed;
@@ -116,7 +118,7 @@ static bool is_usual_unknown(const struct rb_waiting *w, double own_ns)
 
 double rb_waiting_turn(struct rb_waiting *w, double turn_ns, double own_ns, uint64_t episodes)
 {
-    const double ns = beyond_usual(w, turn_ns, own_ns, episodes);
+    const double ns = charge_unusual(w, turn_ns, own_ns, episodes);
 
     rb_store_relaxed(&w->unknown, is_usual_unknown(w, own_ns));
     return ns;

@@ -1,12 +1,12 @@
-// Lengths and memory operands of x86-64 instructions, as far as compilers use them between a hook's call and
-// the access that it announces. Encodings: Intel SDM volume 2, appendix A.
+// Lengths and memory operands of x86-64 instructions, as far as compilers use them between a hook's call and the
+// access that it announces. Encodings: Intel SDM volume 2, appendix A.
 //
-// Invariant: what is not known for sure is a barrier, so whoever steps from instruction to instruction stops
-// there. A wrong "not known" loses a trap; there is no form that is taken for a plain access and is none:
-// `lock`, xchg, cmpxchg, xadd and string operations are barriers.
+// Invariant: an unknown instruction is a barrier, where a walk from instruction to instruction stops. A wrong
+// "unknown" loses a trap. No other form is taken for a plain access: `lock`, xchg, cmpxchg, xadd and string
+// operations are barriers.
 #include "run/watchpoint/arch_access.h"
 
-// What an opcode does with its operand, if that is in memory.
+// The effect of an opcode on its operand, if that is in memory.
 enum class { NOT_KNOWN, NO_MEMORY, LOADS, STORES, CHANGES, OTHER_MEMORY };
 
 struct parse {
@@ -33,8 +33,8 @@ static int32_t read32(const uint8_t *at)
     return d;
 }
 
-// ModRM, SIB and displacement. `clobbered`: registers that the instruction writes. The address of an operand
-// relative to the instruction pointer is finished by the caller, who knows the end.
+// ModRM, SIB and displacement. The caller, which knows the instruction's end, completes an address relative
+// to the instruction pointer.
 struct operand {
     bool relative;
     uint16_t uses; // registers
@@ -95,17 +95,17 @@ static uint8_t integer_size(const struct parse *p)
     return p->wide ? 8 : p->operand16 ? 2 : 4;
 }
 
-// What an opcode does with its memory operand, how large that is, and how many bytes of constants follow it.
+// The effect of an opcode on its memory operand, the operand's size, and the bytes of constants behind it.
 struct form {
     enum class class;
     uint8_t size, constant;
     bool to_register; // the register of ModRM is written
-    bool to_pair;     // rax and rdx are
+    bool to_pair;     // rax and rdx are written
     bool to_operand;  // the operand is written if it is a register
 };
 
-// One byte. `modrm` is looked at where it selects the operation.
-static struct form one_byte(const struct parse *p, uint8_t op, uint8_t modrm)
+// Decodes an opcode of one byte. `modrm` is read where it selects the operation.
+static struct form decode_one_byte(const struct parse *p, uint8_t op, uint8_t modrm)
 {
     const uint8_t full = integer_size(p), size = op & 1 ? full : 1;
     const uint8_t word = p->operand16 ? 2 : 4;
@@ -167,8 +167,9 @@ static struct form one_byte(const struct parse *p, uint8_t op, uint8_t modrm)
     }
 }
 
-// Two bytes, 0F and this one: what integer code and scalar and vector moves and arithmetic use.
-static struct form two_bytes(const struct parse *p, uint8_t op)
+// Decodes an opcode of two bytes, 0F and this one: those of integer code and of scalar and vector moves and
+// arithmetic.
+static struct form decode_two_bytes(const struct parse *p, uint8_t op)
 {
     const uint8_t vector = p->long_vector ? 32 : 16, full = integer_size(p);
     const uint8_t by_prefix = p->repeat ? 4 : p->repeat_not ? 8 : vector;
@@ -256,8 +257,8 @@ static struct form two_bytes(const struct parse *p, uint8_t op)
     return (struct form){NOT_KNOWN, 0, 0, false, false, false};
 }
 
-// Instructions without ModRM that change registers or flags alone; their length, or 0.
-static uint8_t without_operand(const struct parse *p, uint8_t op)
+// Returns the length of an instruction without ModRM that changes registers or flags alone; else 0.
+static uint8_t length_without_operand(const struct parse *p, uint8_t op)
 {
     const uint8_t word = p->operand16 ? 2 : 4;
 
@@ -278,8 +279,8 @@ static uint8_t without_operand(const struct parse *p, uint8_t op)
     return 0;
 }
 
-// Prefixes, among them those of VEX. False: not known.
-static bool prefixes(struct parse *p, bool *vex, uint8_t *map)
+// Reads prefixes, VEX included. Returns false if they are not known.
+static bool read_prefixes(struct parse *p, bool *vex, uint8_t *map)
 {
     *vex = false;
     *map = 0;
@@ -326,21 +327,21 @@ void rb_arch_code(uintptr_t pc, const ucontext_t *context, struct rb_code *code)
     uint8_t map;
 
     *code = (struct rb_code){.barrier = true};
-    if (!prefixes(&p, &vex, &map))
+    if (!read_prefixes(&p, &vex, &map))
         return;
     uint8_t op = *p.at;
     if (vex || op == 0x0f) {
         if (!vex)
             op = *++p.at;
-        f = two_bytes(&p, op);
+        f = decode_two_bytes(&p, op);
     } else {
-        const uint8_t bytes = without_operand(&p, op);
+        const uint8_t bytes = length_without_operand(&p, op);
         if (bytes && op != 0xbc && !p.repeat_not) { // not: a constant into the stack pointer
             code->barrier = false;
             code->bytes = (uint8_t)(p.at - (const uint8_t *)pc + bytes);
             return;
         }
-        f = one_byte(&p, op, p.at[1]);
+        f = decode_one_byte(&p, op, p.at[1]);
         if (p.repeat || p.repeat_not)
             f.class = NOT_KNOWN;
     }

@@ -1,7 +1,7 @@
-#include "run/watchpoint/trap_decode.h"
-
+// From a trap to the access that caused it (watchpoints.h).
 #include "run/sites/sites.h"
 #include "run/watchpoint/arch_access.h"
+#include "run/watchpoint/watchpoints.h"
 
 #define REACH 64u // bytes of code between a call site and its access
 
@@ -13,13 +13,14 @@ bool rb_trapped_is_own(const struct rb_self *me, uintptr_t address)
            address - (pointer - below) < below + 4096;
 }
 
-// Is the instruction an access that the hook does not announce: a spill, a local?
+// Returns true if the instruction is an access that the hook does not announce: a spill, a local.
 static bool is_of_frame(const struct rb_self *me, const struct rb_code *c)
 {
     return c->on_frame && c->address - me->walk.stack_lo < me->walk.stack_hi - me->walk.stack_lo;
 }
 
-// From the call site to the trap: the instruction that ends at `pc`. False: not shown.
+// Decodes from the call site to the trap: finds the instruction that ends at `pc`. Returns false if it is
+// not shown to be the announced access.
 static bool find_instruction(const struct rb_self *me, uintptr_t site, uintptr_t pc,
                              const ucontext_t *context, const struct rb_hook *hook, struct rb_code *code)
 {

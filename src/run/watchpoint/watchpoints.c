@@ -1,17 +1,17 @@
-// Data breakpoints (inproc/breakpoints.h) for sampled accesses, and what becomes of a trap.
+// Data breakpoints (inproc/breakpoints.h) for sampled accesses, and the handling of their traps.
 //
 // Soundness     A trap comes after the instruction and on its thread, before anything else runs there: the
-//               thread's clock is the access's. What is shown to be a plain access that a hook announced is
-//               handled like a sampled one; everything else is dropped (trap_decode.h).
-// Rests         While all rests order is not followed: all breakpoints are given up, and a trap that comes
-//               nevertheless is not judged. The handler asks for that after the access and before the
-//               history, as hooks do: docs/runtime.md, section 3, has why that is enough. A breakpoint is
-//               worth something as long as its access is remembered, which is to the end of its generation.
-// Reuse         Nothing is connected by the breakpoint: the history decides, which is forgotten when memory
-//               starts anew. A breakpoint on memory that has become another's catches accesses of that.
-// Cost          A trap costs microseconds, on a virtual machine tens of them. A breakpoint is given up after
-//               a judged access, or MOST_HITS others. All of it is measured and charged to the allowance, and
-//               at most a quarter of what the sampler earns goes into it.
+//              thread's clock is the access's. A trap shown to be a plain access that a hook announced is
+//              handled like a sampled one; every other is dropped (trap_decode.c).
+// Pauses        While tracking is paused order is not followed: all breakpoints are given up, and a trap that
+//              comes nevertheless is not judged. The handler checks that after the access and before the
+//              history, as hooks do: docs/runtime.md, section 3, says why that is enough. A breakpoint is worth
+//              something as long as its access is remembered, which is to the end of its generation.
+// Reuse         The breakpoint connects nothing: the history decides, which is forgotten when memory starts
+//              anew. A breakpoint on memory with a new owner catches accesses of that owner.
+// Cost          A trap costs microseconds, on a virtual machine tens of them. A breakpoint is given up after a
+//              judged access, or MOST_HITS others. All of it is measured and charged to the allowance, and at
+//              most a quarter of the sampler's income goes into it.
 #include "run/watchpoint/watchpoints.h"
 
 #include <errno.h>
@@ -23,27 +23,25 @@
 #include "run/sampler/sampling.h"
 #include "run/sites/sites.h"
 #include "run/watchpoint/arch_access.h"
-#include "run/watchpoint/collide.h"
-#include "run/watchpoint/trap_decode.h"
 
 #define PLACES       1024u    // of code, by hash
 #define LEAST_SHARE  8        // a place gets at least one breakpoint of 2^8 that it might have
-#define MOST_HITS    2u       // that are not judged, before a breakpoint is given up
+#define MOST_HITS    2u       // hits that are not judged, before a breakpoint is given up
 #define REACH        64u      // bytes of code between a call site and its access
 #define INTERVAL     2500000u // ticks between two that are set, at least
-#define SHARE        4        // of what the sampler earns, one of so many
+#define SHARE        4        // one part in so many of the sampler's income
 #define PURSE        6250000  // ticks that may be saved up
 #define FRESH        100000u  // ticks that a write may wait for the thread's next access
 #define LONGEST      500000u  // ticks
-#define TRACED_TURNS 128u     // of the ticker, from one look for a debugger to the next
-#define UNHEARD      64       // hits in a turn that no handler heard of
+#define TRACED_TURNS 128u     // of the ticker, between two checks for a debugger
+#define UNHEARD      64       // hits in a turn of which no handler heard
 
-// What a breakpoint is set for.
+// The purpose of a breakpoint.
 struct slot {
-    uint32_t thread;     // for whose access it is set
-    uint32_t generation; // of the history, that the access is in
+    uint32_t thread;     // the thread for whose access it is set
+    uint32_t generation; // generation of the history that the access is in
     uint32_t hits;
-    uint8_t *tried; // of the place that it was set at
+    uint8_t *tried; // counter of the place that it was set at
 };
 
 uint64_t rb_watchpoints_next = UINT64_MAX;
@@ -58,12 +56,12 @@ static const char *missing;
 static int64_t purse;  // ticks that may be spent; below zero nothing is set
 static uint64_t spent; // ticks
 
-// How often a breakpoint that was set at a place has been hit: data that its own thread uses all the time, or
-// that others use in good order. One of 2^tried is set. So breakpoints go to places that have not had one,
-// and to those whose data is used seldom: there another thread's access is worth waiting for.
+// For each place: how often a breakpoint set there has been hit. Hits mean data used mostly by one thread,
+// or correctly synchronised. One breakpoint in 2^tried is set. So breakpoints go to places that have not
+// had one, and to those with data in rare use, where another thread's access is worth waiting for.
 static uint8_t tried[PLACES];
 
-// An access that is to be watched.
+// An access to be watched.
 struct wanted {
     struct rb_touch touch;
     uintptr_t pc;
@@ -88,7 +86,7 @@ void rb_watchpoints_refused(const char *reason)
     struct rb_text t;
 
     missing = reason;
-    if (rb_process.child) // its parent has said so
+    if (rb_process.child) // its parent has printed it
         return;
     rb_text_init(&t, line, sizeof(line));
     if (rb_process.collides) {
@@ -105,14 +103,14 @@ void rb_watchpoints_refused(const char *reason)
 
 // ---- breakpoints ---------------------------------------------------------------------------------------
 
-// Set, and for an access that is still remembered.
+// Returns true if the breakpoint is set, for an access that is still remembered.
 static bool is_of_use(unsigned number)
 {
     return rb_breakpoint_is_set(number) &&
            slots[number].generation == rb_load_relaxed(&rb_process.generation);
 }
 
-static const char *why_not(void)
+static const char *find_obstacle(void)
 {
 #if defined(RB_STATIC)
     if (rb_process.collides)
@@ -128,7 +126,7 @@ void rb_watchpoints_open(void)
     opened = true;
     stopped = false;
     missing = NULL;
-    const char *reason = why_not();
+    const char *reason = find_obstacle();
     if (!reason)
         reason = rb_breakpoints_open(rb_trap_take);
     if (reason)
@@ -155,7 +153,7 @@ void rb_watchpoints_stop(const char *reason)
     errno = saved;
 }
 
-// Who is about to set one is not waited for: it is given up when it is hit.
+// A thread about to set a breakpoint is not waited for: its breakpoint is given up when it is hit.
 void rb_watchpoints_rest(void)
 {
     if (rb_watchpoints_on())
@@ -177,8 +175,8 @@ void rb_watchpoints_reset_after_fork(void)
 
 // ---- arming --------------------------------------------------------------------------------------------
 
-// A free one, or another's; RB_BREAKPOINT_NONE: the bytes have one.
-static unsigned choose(const struct rb_touch *t)
+// Chooses a free breakpoint, or one in use; RB_BREAKPOINT_NONE: the bytes have one.
+static unsigned choose_breakpoint(const struct rb_touch *t)
 {
     unsigned free_one = RB_BREAKPOINT_NONE;
 
@@ -191,9 +189,9 @@ static unsigned choose(const struct rb_touch *t)
     return free_one != RB_BREAKPOINT_NONE ? free_one : turn++ % rb_breakpoints.count;
 }
 
-static void pay(uint64_t ticks)
+static void pay_ticks(uint64_t ticks)
 {
-    if (ticks > LONGEST) // not on a core
+    if (ticks > LONGEST) // not on a core throughout
         ticks = LONGEST;
     rb_fetch_add_relaxed(&spent, ticks);
     if (rb_sub_fetch_relaxed(&purse, (int64_t)ticks) < 0)
@@ -205,7 +203,7 @@ static uint8_t *place_of(uintptr_t pc)
     return &tried[(pc * 0x9e3779b97f4a7c15u >> 32) % PLACES];
 }
 
-static void arm(struct rb_self *me, const struct wanted *w)
+static void set_breakpoint(struct rb_self *me, const struct wanted *w)
 {
     const int saved = errno;
     const uint64_t start = rb_arch_ticks();
@@ -214,7 +212,8 @@ static void arm(struct rb_self *me, const struct wanted *w)
 
     if (!rb_spin_try(&lock))
         return;
-    if (rb_watchpoints_due() && rb_breakpoints_are_ours() && (number = choose(t)) != RB_BREAKPOINT_NONE) {
+    if (rb_watchpoints_due() && rb_breakpoints_are_ours() &&
+        (number = choose_breakpoint(t)) != RB_BREAKPOINT_NONE) {
         slots[number] = (struct slot){me->id, w->generation, 0, place_of(w->pc)};
         me->count.watch_armed++;
         const bool moved =
@@ -222,7 +221,7 @@ static void arm(struct rb_self *me, const struct wanted *w)
         const uint64_t now = rb_arch_ticks();
         if (rb_load_relaxed(&rb_watchpoints_next) != UINT64_MAX)
             rb_store_relaxed(&rb_watchpoints_next, now + INTERVAL);
-        pay(now - start);
+        pay_ticks(now - start);
         if (!moved)
             rb_watchpoints_stop("the program has closed their descriptors");
     }
@@ -230,14 +229,14 @@ static void arm(struct rb_self *me, const struct wanted *w)
     errno = saved;
 }
 
-// A read is watched at once: its own thread's reads do not trap. A write would trap first of all itself, the
-// hook being called before it: it waits for the thread's next access, if that comes soon.
+// A read is watched at once: its own thread's reads do not trap. A write would first trap itself, because
+// the hook comes before it: it waits for the thread's next access, if that comes soon.
 void rb_watchpoints_arm(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
 {
     const struct wanted w = {*t, pc, rb_load_relaxed(&rb_process.generation), rb_arch_ticks()};
 
     if (waiting.touch.size && w.since - waiting.since < FRESH && w.generation == waiting.generation) {
-        arm(me, &waiting);
+        set_breakpoint(me, &waiting);
         waiting.touch.size = 0;
         return;
     }
@@ -247,12 +246,12 @@ void rb_watchpoints_arm(struct rb_self *me, const struct rb_touch *t, uintptr_t 
     if (t->write)
         waiting = w;
     else
-        arm(me, &w);
+        set_breakpoint(me, &w);
 }
 
 // ---- traps ---------------------------------------------------------------------------------------------
 
-static void judge(struct rb_self *me, const struct rb_trapped *c, const ucontext_t *context)
+static void judge_access(struct rb_self *me, const struct rb_trapped *c, const ucontext_t *context)
 {
     const struct rb_unwind_frame frame = rb_arch_frame(context, c->site);
 
@@ -260,7 +259,7 @@ static void judge(struct rb_self *me, const struct rb_trapped *c, const ucontext
     rb_races_report(me);
 }
 
-static void done_with(unsigned number, bool judged)
+static void count_hit(unsigned number, bool judged)
 {
     struct slot *s = &slots[number];
 
@@ -296,7 +295,7 @@ bool rb_watchpoints_trap(const siginfo_t *info, void *context)
     me = rb_self_tls ? rb_enter() : NULL;
     if (me) {
         const bool own = slots[hit.number].thread == me->id;
-        // First: is it taken; what is asked of the history comes after that.
+        // Checks first that the access is taken; the history is searched after that.
         const bool there = rb_adaptive_taking() && is_of_use(hit.number) && at->bp_addr == hit.address;
         me->count.watch_trapped++;
         if (own) {
@@ -309,13 +308,13 @@ bool rb_watchpoints_trap(const siginfo_t *info, void *context)
             me->count.watch_dropped++;
         }
     }
-    done_with(hit.number, judged);
+    count_hit(hit.number, judged);
     const uint64_t ticks = rb_arch_ticks() - start + rb_breakpoints.trap_ticks;
-    pay(ticks);
+    pay_ticks(ticks);
     if (me) {
         rb_sampling_cost(me, ticks);
         if (judged)
-            judge(me, &caught, context);
+            judge_access(me, &caught, context);
         rb_leave(me);
     }
     return true;

@@ -1,20 +1,23 @@
-// Breakpoints on sampled accesses, and what another thread's hit of one proves. No clocks, no history: hooks
-// of synchronisation rest (docs/runtime.md, section 3) and count, nothing more.
+// sampler=crsampler:P and sampler=datacollider:P: races that are seen by data breakpoints, without clocks and
+// without history (docs/samplers.md, "Clock races"). Hooks of synchronisation are paused (docs/runtime.md,
+// section 3) and count, nothing more.
+//
+// A sampled access e1 gets a breakpoint on its bytes. Another thread's access e2 of them traps. With crsampler it
+// is a race if the thread of e1 has made no synchronisation operation since (rb_self.steps). With datacollider
+// the thread of e1 waits before it meanwhile, and it is a race if it is still there.
 //
 // Sites     P of the code locations are chosen (sampling_static.c); e1 is an access of one of them. A chosen
-//           one sleeps after BURST calls until the ticker's next turn, the others for good, and e2 may be
-//           anywhere: the trap says which it was (trap_decode.h).
-// Slots     One for each breakpoint. `armed` numbers its uses, 0 is none: who takes a use away (the trap that
-//           reports it, the thread that has waited, memory that starts anew, a thread's end) sets it to 0,
-//           and only one can. A trap copies the slot between two reads of `armed`.
-// Proof     docs/samplers.md. What it needs: `steps` of a thread grows before any release of it can be seen;
-//           e1's slot is written by its own thread, in the hook right before e1; e2's trap comes after e2 on
-//           its thread, before anything else runs there.
-// Cost      In a turn as many breakpoints as there are, and some for each place that had few; a place that
-//           had many gets one of up to 2^8 that it might have. A thread that was delayed goes on for at
-//           least as long.
-#include "run/watchpoint/collide.h"
-
+//          one sleeps after BURST calls until the ticker's next turn, the others for good, and e2 may be
+//          anywhere: the trap says which it was (trap_decode.c).
+// Slots     One for each breakpoint. `armed` numbers its uses, 0 is none. A use is ended by setting it to 0,
+//          which only one can do: the trap that reports it, the thread that has waited, memory that starts
+//          anew, or a thread's end. A trap copies the slot between two reads of `armed`.
+// Proof     docs/samplers.md. It needs three facts: `steps` of a thread grows before any release of it can be
+//          seen; e1's slot is written by its own thread, in the hook right before e1; e2's trap comes after e2
+//          on its thread, before anything else runs there.
+// Cost      A turn sets as many breakpoints as there are, and some for each place that had few; a place that had
+//          many gets one of up to 2^8 that it might have. A thread that was delayed goes on for at least as
+//          long.
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -32,7 +35,6 @@
 #include "run/sampler/sampling.h"
 #include "run/sites/sites.h"
 #include "run/watchpoint/arch_access.h"
-#include "run/watchpoint/trap_decode.h"
 #include "run/watchpoint/watchpoints.h"
 
 #define FIRST       8u        // breakpoints that a place gets whenever one is free
@@ -46,14 +48,14 @@ struct slot {
     uint32_t armed; // number of this use; 0: none
     struct rb_self *owner;
     uint64_t steps;      // of the owner, at e1
-    uint32_t generation; // of the history: what was before a lost edge says nothing
+    uint32_t generation; // of the history: accesses from before a lost edge do not count
     struct rb_touch touch;
     uint64_t where;
     uint64_t until; // nanoseconds of the monotonic clock
     uint8_t own_hits, other_hits;
 };
 
-// Written under `lock`, which is only ever tried but at the end of threads; traps write `armed` and the hits.
+// Written under `lock`, which is only tried except at the end of threads; traps write `armed` and the hits.
 static struct slot slots[RB_BREAKPOINTS];
 static rb_spin lock;
 static uint32_t uses;
@@ -61,7 +63,7 @@ static uint32_t left; // breakpoints that may be set in this turn, beside the fi
 static uint32_t lonely_turns;
 static bool delays;                   // datacollider
 static uint64_t limit;                // nanoseconds
-static RB_TLS uint64_t delayed_until; // nanoseconds; 0: it is not
+static RB_TLS uint64_t delayed_until; // nanoseconds; 0: the thread is not delayed
 
 // ---- slots ---------------------------------------------------------------------------------------------
 
@@ -70,14 +72,14 @@ static uint32_t number_of(const struct slot *s)
     return rb_load_acquire(&s->armed);
 }
 
-// Ends the use; false: somebody else has.
+// Ends the use. Returns false if it has ended already.
 static bool take_away(unsigned i, uint32_t armed)
 {
     return armed && rb_cas_strong_acq_rel(&slots[i].armed, &armed, 0);
 }
 
-// The use as it is: its number, or 0 if there is none or it is being changed.
-static uint32_t copy(const struct slot *s, struct slot *seen)
+// Copies the use. Returns its number, or 0 if there is none or it is being changed.
+static uint32_t copy_slot(const struct slot *s, struct slot *seen)
 {
     const uint32_t armed = number_of(s);
 
@@ -104,7 +106,7 @@ void rb_collide_forget_slow(uintptr_t from, size_t bytes)
     struct slot seen;
 
     for (unsigned i = 0; i < rb_breakpoints.count; i++) {
-        const uint32_t armed = copy(&slots[i], &seen);
+        const uint32_t armed = copy_slot(&slots[i], &seen);
         if (armed && seen.touch.address < from + bytes && from < seen.touch.address + seen.touch.size)
             take_away(i, armed);
     }
@@ -152,8 +154,9 @@ static bool is_covered(const struct rb_touch *t, uint64_t now)
     return false;
 }
 
-// Sets a breakpoint for e1: its number, or RB_BREAKPOINT_NONE.
-static unsigned arm(struct rb_self *me, struct rb_site *site, const struct rb_touch *t, uintptr_t pc)
+// Sets a breakpoint for e1. Returns its number, or RB_BREAKPOINT_NONE.
+static unsigned set_breakpoint(struct rb_self *me, struct rb_site *site, const struct rb_touch *t,
+                               uintptr_t pc)
 {
     const int saved = errno;
     unsigned i = 0, got = RB_BREAKPOINT_NONE;
@@ -182,7 +185,8 @@ static unsigned arm(struct rb_self *me, struct rb_site *site, const struct rb_to
     return got;
 }
 
-// By the kernel, which does not fault: what the hook announces need not be there. False: not to be had.
+// Reads the value by the kernel, which does not fault: the bytes that a hook announces need not exist.
+// Returns false if it cannot be read.
 static bool read_value(const struct rb_touch *t, uint64_t *value)
 {
     const struct iovec from = {(void *)t->address, t->size < 8 ? t->size : 8}, to = {value, 8};
@@ -191,8 +195,9 @@ static bool read_value(const struct rb_touch *t, uint64_t *value)
     return syscall(SYS_process_vm_readv, (long)syscall(SYS_getpid), &to, 1L, &from, 1L, 0L) > 0;
 }
 
-// Until the use has ended, or the time is up. Outside the guard: the program's handlers run meanwhile.
-static void wait_for(const uint32_t *armed, uint32_t number, uint64_t until)
+// Waits until the use has ended, or the time is up. Outside the guard: the program's handlers run
+// meanwhile.
+static void await_end(const uint32_t *armed, uint32_t number, uint64_t until)
 {
     const struct timespec end = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
 
@@ -201,8 +206,8 @@ static void wait_for(const uint32_t *armed, uint32_t number, uint64_t until)
                 FUTEX_BITSET_MATCH_ANY);
 }
 
-// The thread stands before e1 until another comes by, or the limit is over. Leaves the guard.
-static void delay(struct rb_self *me, unsigned i, const struct rb_touch *t)
+// Delays the thread before e1 until another thread's access traps, or the limit is over. Leaves the guard.
+static void delay_access(struct rb_self *me, unsigned i, const struct rb_touch *t)
 {
     const int saved = errno;
     const uint32_t number = number_of(&slots[i]);
@@ -213,7 +218,7 @@ static void delay(struct rb_self *me, unsigned i, const struct rb_touch *t)
     delayed_until = until;
     me->count.delays++;
     rb_leave(me);
-    wait_for(&slots[i].armed, number, until);
+    await_end(&slots[i].armed, number, until);
     delayed_until = 0;
     if ((me = rb_enter()) != NULL) {
         if (take_away(i, number)) {
@@ -227,16 +232,18 @@ static void delay(struct rb_self *me, unsigned i, const struct rb_touch *t)
     errno = saved;
 }
 
-// What runs now is a handler: it is not delayed in its turn. One may also have jumped out of the delay.
+// Returns true if the thread is delayed: then a handler runs, which is not delayed in its turn. A handler
+// may also have jumped out of the delay.
 static bool is_delayed(void)
 {
     return RB_UNLIKELY(delayed_until) && rb_clock_ns(CLOCK_MONOTONIC) < delayed_until;
 }
 
-// Also when nothing comes of it: the place costs no more than a burst until the next turn.
+// Counts a call of the place, also when no breakpoint is set: the place costs no more than a burst until
+// the next turn.
 static void count_call(struct rb_self *me, struct rb_site *site)
 {
-    if (!site->others) { // never met
+    if (!site->others) { // first call
         site->others = 1;
         site->left = BURST;
     }
@@ -246,10 +253,10 @@ static void count_call(struct rb_self *me, struct rb_site *site)
         rb_site_sleep(me, site);
 }
 
-static unsigned offer(struct rb_self *me, struct rb_site *site, const struct rb_touch *t, uintptr_t pc)
+static unsigned offer_access(struct rb_self *me, struct rb_site *site, const struct rb_touch *t, uintptr_t pc)
 {
     count_call(me, site);
-    return !is_delayed() && is_wanted(me, site, t) ? arm(me, site, t, pc) : RB_BREAKPOINT_NONE;
+    return !is_delayed() && is_wanted(me, site, t) ? set_breakpoint(me, site, t, pc) : RB_BREAKPOINT_NONE;
 }
 
 void rb_collide_access(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
@@ -262,18 +269,18 @@ void rb_collide_access(struct rb_self *me, uintptr_t address, size_t size, unsig
         if (rb_watchpoints_missing() || !rb_static_chosen(pc))
             rb_site_sleep(me, site);
         else if (site && rb_watchpoints_on())
-            got = offer(me, site, &t, pc);
+            got = offer_access(me, site, &t, pc);
     }
     if (got != RB_BREAKPOINT_NONE && delays)
-        delay(me, got, &t);
+        delay_access(me, got, &t);
     else
         rb_leave(me);
 }
 
 // ---- e2 ------------------------------------------------------------------------------------------------
 
-static void report(struct rb_self *me, const struct slot *e1, const struct rb_trapped *e2,
-                   const ucontext_t *context)
+static void report_race(struct rb_self *me, const struct slot *e1, const struct rb_trapped *e2,
+                        const ucontext_t *context)
 {
     const struct rb_unwind_frame frame = rb_arch_frame(context, e2->site);
     const uint64_t where =
@@ -287,7 +294,7 @@ static void report(struct rb_self *me, const struct slot *e1, const struct rb_tr
     rb_races_report(me);
 }
 
-// Does e1, still as it was, meet e2? What cannot be is counted.
+// Returns true if e1, unchanged, races with e2. Counts the reason otherwise.
 static bool is_race(struct rb_self *me, const struct slot *e1, const struct rb_touch *e2)
 {
     if (!(e1->touch.write || e2->write) || (e2->write ? me->ignore_writes : me->ignore_reads)) {
@@ -307,8 +314,8 @@ static bool is_race(struct rb_self *me, const struct slot *e1, const struct rb_t
     return true;
 }
 
-// Not judged: given up if it goes on like this.
-static void pass(unsigned i, uint32_t armed, uint8_t *hits, unsigned most)
+// Passes over a trap that is not judged, and gives the breakpoint up after `most` of them.
+static void pass_trap(unsigned i, uint32_t armed, uint8_t *hits, unsigned most)
 {
     if (!armed || rb_add_fetch_relaxed(hits, 1) >= most) {
         take_away(i, armed);
@@ -322,38 +329,38 @@ void rb_collide_trap(const struct rb_breakpoint_hit *hit, const void *context)
     struct slot *s = &slots[i], e1;
     struct rb_trapped e2;
     struct rb_self *me = rb_self_tls ? rb_enter() : NULL;
-    const uint32_t armed = copy(s, &e1);
+    const uint32_t armed = copy_slot(s, &e1);
     const unsigned bytes = armed ? rb_breakpoint_piece(e1.touch.address, e1.touch.size) : 0;
 
     if (!me) {
-        pass(i, armed, &s->other_hits, OTHER_HITS);
+        pass_trap(i, armed, &s->other_hits, OTHER_HITS);
         return;
     }
     me->count.watch_trapped++;
     if (!armed || hit->address != e1.touch.address) {
         me->count.watch_expired++;
-        pass(i, armed, &s->other_hits, OTHER_HITS);
+        pass_trap(i, armed, &s->other_hits, OTHER_HITS);
     } else if (e1.owner == me) {
         me->count.watch_own++;
-        pass(i, armed, &s->own_hits, has_gone_on(&e1) ? 0 : OWN_HITS);
+        pass_trap(i, armed, &s->own_hits, has_gone_on(&e1) ? 0 : OWN_HITS);
     } else if (hit->late || !rb_trapped_find(me, hit->address, bytes, context, &e2)) {
         me->count.watch_dropped++;
-        pass(i, armed, &s->other_hits, OTHER_HITS);
+        pass_trap(i, armed, &s->other_hits, OTHER_HITS);
     } else if (!is_race(me, &e1, &e2.touch) || !take_away(i, armed)) {
-        pass(i, armed, &s->other_hits, 0);
+        pass_trap(i, armed, &s->other_hits, 0);
     } else {
         me->count.watch_judged++;
         rb_breakpoint_clear(i);
         if (delays)
             syscall(SYS_futex, &s->armed, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
-        report(me, &e1, &e2, context);
+        report_race(me, &e1, &e2, context);
     }
     rb_leave(me);
 }
 
 // ---- the policies --------------------------------------------------------------------------------------
 
-static int init(void)
+static int init_sampler(void)
 {
     __builtin_memset(slots, 0, sizeof(slots));
     lock = 0;
@@ -369,14 +376,14 @@ static int init(void)
     return rb_static_init();
 }
 
-static uint64_t begin(struct rb_self *me)
+static uint64_t begin_thread(struct rb_self *me)
 {
     (void)me;
     return 0;
 }
 
-// What comes from elsewhere than a hook is not looked at.
-static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
+// Passes over accesses that come from elsewhere than a hook.
+static enum rb_take pass_access(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
     (void)me;
     (void)pc;
@@ -385,14 +392,14 @@ static enum rb_take next(struct rb_self *me, uintptr_t pc, uint64_t passed, uint
     return RB_PASS;
 }
 
-static bool wake(struct rb_site *site)
+static bool wake_site(struct rb_site *site)
 {
     site->left = BURST;
     return site->others != 0;
 }
 
-// On the ticker's thread, which has no state.
-static uint64_t turn(void)
+// Runs on the ticker's thread, which has no state.
+static uint64_t turn_ticker(void)
 {
     if (rb_load_relaxed(&rb_sampling_process.alive) > 1)
         lonely_turns = 0;
@@ -403,26 +410,26 @@ static uint64_t turn(void)
     const uint64_t now = rb_clock_ns(CLOCK_MONOTONIC);
     for (unsigned i = 0; i < rb_breakpoints.count && !delays; i++) {
         struct slot seen;
-        const uint32_t armed = copy(&slots[i], &seen);
+        const uint32_t armed = copy_slot(&slots[i], &seen);
         if (armed && now >= seen.until && take_away(i, armed))
             rb_breakpoint_clear(i);
     }
-    rb_sites_flip_all(wake, RB_SITE_AWAKE);
+    rb_sites_flip_all(wake_site, RB_SITE_AWAKE);
     rb_store_relaxed(&left, rb_breakpoints.count);
     return TURN;
 }
 
-// Without a ticker each place has its first breakpoints, and most are asleep after that.
-static void spawn(struct rb_self *me)
+// Starts the ticker. Without it each place has its first breakpoints, and most are asleep after that.
+static void spawn_thread(struct rb_self *me)
 {
     (void)me;
     rb_watchpoints_open();
     if (rb_watchpoints_on())
-        rb_ticker_start(turn);
+        rb_ticker_start(turn_ticker);
 }
 
-// What it accessed is over: its state may become another's.
-static void end(struct rb_self *me)
+// Ends the uses of a thread that ends: its state may become another's.
+static void end_thread(struct rb_self *me)
 {
     rb_spin_lock(&lock);
     for (unsigned i = 0; i < rb_breakpoints.count; i++) {
@@ -433,7 +440,15 @@ static void end(struct rb_self *me)
     rb_spin_unlock(&lock);
 }
 
-const struct rb_policy rb_policy_crsampler = {
-    .ops = &rb_sample_crsampler, .init = init, .begin = begin, .end = end, .next = next, .spawn = spawn};
-const struct rb_policy rb_policy_datacollider = {
-    .ops = &rb_sample_datacollider, .init = init, .begin = begin, .end = end, .next = next, .spawn = spawn};
+const struct rb_policy rb_policy_crsampler = {.ops = &rb_sample_crsampler,
+                                              .init = init_sampler,
+                                              .begin = begin_thread,
+                                              .end = end_thread,
+                                              .next = pass_access,
+                                              .spawn = spawn_thread};
+const struct rb_policy rb_policy_datacollider = {.ops = &rb_sample_datacollider,
+                                                 .init = init_sampler,
+                                                 .begin = begin_thread,
+                                                 .end = end_thread,
+                                                 .next = pass_access,
+                                                 .spawn = spawn_thread};
