@@ -157,8 +157,8 @@ void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr
         rb_sampling_cost(me, rb_arch_ticks() - start);
 }
 
-// Returns true for an access that the thread remembers, as most are with sampler=all. What rb_skip has
-// counted is read later (sampling.c).
+// Returns true for an access that the thread remembers, as most are with sampler=all. The count in rb_skip
+// is read later (sampling.c).
 RB_INLINE bool is_recalled(uintptr_t address, size_t size, unsigned how)
 {
     const struct rb_touch t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0, true};

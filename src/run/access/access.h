@@ -51,7 +51,7 @@ RB_HIDDEN void rb_access_inside(struct rb_self *me, uintptr_t address, size_t si
 // beginning.
 RB_HIDDEN void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc);
 
-// Takes an access that a watchpoint caught, whatever the sampler says. From inside the guard. `frame` is
+// Takes an access that a watchpoint caught, without asking the sampler. From inside the guard. `frame` is
 // that of the code that made the access, as if it were in its hook.
 RB_HIDDEN void rb_access_trapped(struct rb_self *me, const struct rb_touch *t,
                                  const struct rb_unwind_frame *frame);
@@ -64,7 +64,8 @@ RB_HIDDEN int rb_memory_read(uintptr_t address, size_t bytes, uint64_t *value);
 RB_HIDDEN bool rb_access_faults(const struct rb_touch *t);
 
 struct rb_undone;
-// Forgets the access that has faulted at the address, outside the guard. `me` is NULL for a thread without a state.
+// Forgets the access that has faulted at the address, outside the guard. `me` is NULL for a thread without
+// a state.
 RB_HIDDEN void rb_access_undo(struct rb_self *me, uintptr_t address, struct rb_undone *undone);
 // Records it after all, once the program's handler has returned.
 RB_HIDDEN void rb_access_redo(struct rb_self *me, const struct rb_undone *undone);
@@ -79,7 +80,7 @@ RB_HIDDEN void rb_sampling_reset_after_fork(void);
 RB_HIDDEN void rb_sampling_start(struct rb_self *me);
 RB_HIDDEN void rb_sampling_settle(struct rb_self *me); // counts the accesses passed over so far
 RB_HIDDEN void rb_sampling_end(struct rb_self *me);    // the same, for the last time, on the thread itself
-RB_HIDDEN void rb_sampling_free(struct rb_self *me);   // gives back what a thread still has
+RB_HIDDEN void rb_sampling_free(struct rb_self *me);   // gives back the thread's unused share
 RB_HIDDEN void rb_sampling_spawn(struct rb_self *me);  // it is about to make a thread
 // Charges the time of an access, and of a synchronisation operation, if rb_process.by_cost. The latter is
 // also called now and then with 0, after many operations that were too short to be timed.

@@ -1,11 +1,11 @@
 // Thinning by address: for a time only accesses to one unit of memory in RB_THIN_SHARE are looked at, by
-// all threads and in all hot code. So a race whose two accesses are thousands of accesses apart has both
-// looked at, at a small part of the cost of looking at everything in between (docs/sampling.md, "Thin
+// all threads and in all hot code. So both accesses of a race are looked at even if they are thousands of
+// accesses apart, at a small part of the cost of everything in between (docs/sampling.md, "Thin
 // stretches").
 //
 // The choice of accesses never affects whether a report is true. Accesses that are passed over here must be
-// hot: a thread passes only at places that it knows to have had their first looks (rb_common), so code that
-// runs seldom is taken as ever. Read by the hooks themselves (arch_hooks_*.S), whose `thin` is
+// hot: a thread passes only at places that it knows to have had their first looks (rb_common). So code that
+// runs seldom is taken as ever. Read by the hooks themselves (arch_hooks_*.S); their `thin` is
 // rb_thin_passes.
 //
 // A library that is loaded at another's former place finds its places known already: its first calls may be

@@ -1,8 +1,8 @@
-// Accesses that fault. A hook comes before its access, so it announces accesses that may never happen: the program's
-// handler of the fault may jump away. Such an access races with nothing. Three rules follow:
+// Accesses that fault. A hook comes before its access, so it announces accesses that may never happen: the
+// program's handler of the fault may jump away. Such an access is in no race. Three rules follow:
 //   report   a race whose second access would fault is dropped;
 //   history  the rest of the page, from the address of the fault on, is forgotten before the handler runs;
-//   trace    the thread's last access, if it is the one that faulted, leaves the recording before the handler runs, and
+//   trace    the thread's last access, if it has faulted, leaves the recording before the handler runs. It
 //            comes back if the handler returns, as the instruction is done again then.
 #include <errno.h>
 #include <sys/syscall.h>

@@ -12,7 +12,7 @@ struct part {
 
 // Returns true if this access, which comes after the entry's, conflicts with every access that the entry's
 // conflicts with. Both are atomic, or neither is.
-static inline bool dominates(const struct rb_touch *t, uint64_t epoch)
+static inline bool dominates_entry(const struct rb_touch *t, uint64_t epoch)
 {
     return (t->write || !rb_epoch_is_write(epoch)) && t->atomic == ((epoch & RB_ENTRY_ATOMIC) != 0);
 }
@@ -81,7 +81,7 @@ RB_INLINE void touch_bucket(struct rb_self *me, struct rb_bucket *b, struct touc
             rb_racing_consider(b, i, common, &x->best);
         if (!t->write && epoch == (p->own | RB_EPOCH_WRITE))
             x->left &= ~common; // an access that races with the read races with this write
-        if (!ordered || !dominates(t, epoch))
+        if (!ordered || !dominates_entry(t, epoch))
             continue;
         x->lost |= !x->record;
         b->mask[i] &= ~common;
@@ -206,7 +206,7 @@ bool rb_history_knows(struct rb_self *me, const struct rb_touch *t)
     return known;
 }
 
-// Touches one line of an access, whose bucket is of its generation and locked.
+// Touches one line of an access. The line's bucket is of its generation and locked.
 static void touch_part(struct rb_self *me, const struct part *p, const struct rb_touch *t, uint64_t where,
                        bool record, struct rb_hit *hit)
 {

@@ -1,16 +1,16 @@
 // The access history of the running program: a bounded table of accesses by address, without a fixed shadow
 // range.
 //
-// An entry is an access that was made: its epoch, its stack, and which bytes of one line (32 bytes) of memory it
-// was to. Accesses to one line with the same epoch, the same stack and of the same kind are one entry, so the
-// size depends on the places and times of accesses and not on their bytes. An access is checked against each
-// entry that shares bytes with it, takes those bytes from the entries that it dominates, and becomes an entry or
-// part of one. docs/runtime.md, section 6, explains why that is exact.
+// An entry is an access that was made: its epoch, its stack, and which bytes of one line (32 bytes) of
+// memory it was to. Accesses to one line with the same epoch, the same stack and of the same kind are one
+// entry. So the size depends on the places and times of accesses and not on their bytes. An access is
+// checked against each entry that shares bytes with it, takes those bytes from the entries that it
+// dominates, and becomes an entry or part of one. docs/runtime.md, section 6, explains why that is exact.
 //
 // The entries of some lines share a bucket of 8 cache lines, with a lock. A full bucket gives up its oldest
-// entry, and counts it: a race may be missed, none invented. `pages` counts the entries of each page (hashed),
-// so that forgetting a range (malloc, mmap, a new stack) visits a page's buckets only if they have entries.
-// Invariant: pages[hash(page)] = entries there.
+// entry, and counts it: a race may be missed, none invented. `pages` counts the entries of each page
+// (hashed), so that forgetting a range (malloc, mmap, a new stack) visits a page's buckets only if they
+// have entries. Invariant: pages[hash(page)] = entries there.
 #ifndef RB_RUN_ACCESS_HISTORY_H
 #define RB_RUN_ACCESS_HISTORY_H
 
@@ -34,7 +34,7 @@ RB_HIDDEN void rb_history_reset_after_fork(void);
 
 #define RB_LINE_SHIFT 5 // logarithm of a line's bytes
 
-// ---- what a thread remembers of its last accesses (rt.h) -----------------------------------------------
+// ---- a thread's memory of its last accesses (rt.h) -----------------------------------------------------
 // An access that the thread has made under its current epoch, and that has raced with none since, cannot
 // change the history or find a race. If its line is among those that the thread remembers, it costs a few
 // comparisons and no lock. A thread that records a racing access to the line, or takes an access away from

@@ -15,8 +15,8 @@
 #define RB_AREA_SHIFT 21 // an area's pages have their counters together
 
 // An entry's first word is the epoch of its access, and in bits that epochs leave free:
-//  61      atomic
-//  60..48  the upper bits of its line's number, of which `tag` has the lower 32
+//   61      atomic
+//   60..48  the upper bits of its line's number, of which `tag` has the lower 32
 #define RB_ENTRY_ATOMIC ((uint64_t)1 << 61)
 #define RB_HIGH_SHIFT   48
 #define RB_HIGH         ((uint64_t)0x1fff << RB_HIGH_SHIFT)

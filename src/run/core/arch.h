@@ -1,5 +1,5 @@
-// What the runtime needs to know of the machine's code and threads: calls of hooks that are switched by one
-// byte (sites.c), stubs of the linker, raw threads. Another machine is another arch_*.c.
+// Machine code and threads, as far as the runtime depends on the machine: calls of hooks that are switched
+// by one byte (sites.c), stubs of the linker, raw threads. Another machine is another arch_*.c.
 #ifndef RB_RUN_CORE_ARCH_H
 #define RB_RUN_CORE_ARCH_H
 

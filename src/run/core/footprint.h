@@ -1,5 +1,5 @@
 // Memory that the runtime takes: the resident pages of its own mappings, as the kernel counts them.
-// Mappings are made large and without reservation, so their sizes say what may come, not what is there.
+// Mappings are made large and without reservation, so their sizes are upper bounds only.
 #ifndef RB_RUN_CORE_FOOTPRINT_H
 #define RB_RUN_CORE_FOOTPRINT_H
 

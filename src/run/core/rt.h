@@ -3,13 +3,13 @@
 //
 // Every thread of the program has a `rb_self`, made at its first step into the runtime. Three rules hold
 // everywhere in this folder:
-//  guard   Work on shared state happens between rb_enter and rb_leave. A signal that arrives in between
-//          waits for rb_leave (signals.c), so handlers never see half-done work and locks never wait for
-//          themselves. Functions of the program and blocking calls are never called inside.
-//  edges   An ordering that could not be recorded (memory, unknown thread) calls rb_lost_edge: all recorded
-//          accesses are forgotten. A pair of accesses with a missing edge between them has its first access
-//          before the loss, so the loss can only miss races, not report a false one. It is counted.
-//  errno   Each entry point that can change errno saves it.
+//   guard   Work on shared state happens between rb_enter and rb_leave. A signal that arrives in between
+//           waits for rb_leave (signals.c), so handlers never see half-done work and locks never wait for
+//           themselves. Functions of the program and blocking calls are never called inside.
+//   edges   An ordering that could not be recorded (memory, unknown thread) calls rb_lost_edge: all recorded
+//           accesses are forgotten. A pair of accesses with a missing edge between them has its first access
+//           before the loss, so the loss can only miss races, not report a false one. It is counted.
+//   errno   Each entry point that can change errno saves it.
 #ifndef RB_RUN_CORE_RT_H
 #define RB_RUN_CORE_RT_H
 
@@ -66,7 +66,7 @@ struct rb_self {
     sigset_t deferred_mask; // the mask to restore then
     struct rb_signal_queue signals;
     uintptr_t step_at;         // the atomic operation under way (atomics.c); 0: none
-    struct rb_object *step_on; // and the object whose lock is held for it
+    struct rb_object *step_on; // and the object locked for it
     int ignore_reads, ignore_writes, ignore_sync;
     int inside_mutex; // mutexes that the program builds from atomics (annotations.c)
     uintptr_t mutex;  // the outermost of them

@@ -1,12 +1,12 @@
-// Call stacks of the program: captured where the program called the runtime, kept as a tree (a calling context
-// tree).
+// Call stacks of the program: captured where the program called the runtime, kept as a tree (a calling
+// context tree).
 //
-// A stack is a number: a node of the tree, which is {node of the caller's part, pc}. Equal stacks have equal
-// numbers, for all threads, while the table is not reset. Nodes are never removed.
+// A stack is a number: a node of the tree, which is {node of the caller's part, pc}. Equal stacks have
+// equal numbers, for all threads, while the table is not reset. Nodes are never removed.
 //
-// Every pc in a stack is a return address; the call is at pc - 1 (inproc/unwind.h). Of stacks deeper than the
-// limit the innermost frames are kept: where the access is matters more than what `main` called. docs/stacks.md
-// has the reasoning and the figures.
+// Every pc in a stack is a return address; the call is at pc - 1 (inproc/unwind.h). Of stacks deeper than
+// the limit the innermost frames are kept: the place of the access matters more than the calls of `main`.
+// docs/stacks.md has the reasoning and the figures.
 //
 // Async-signal-safe, lock-free, errno is left alone.
 #ifndef RB_RUN_CORE_STACK_H
@@ -57,7 +57,7 @@ struct rb_walk {
     uint16_t first, named; // frame[first..named) have nodes; first is where their stacks begin
     bool cut;              // there are frames beyond frame[0]
     struct rb_walk_frame frame[RB_WALK_FRAMES];
-    struct rb_walk_word word[3 * RB_WALK_FRAMES]; // what the frames depend on, the outermost's first
+    struct rb_walk_word word[3 * RB_WALK_FRAMES]; // words that the frames depend on, the outermost's first
 };
 
 // Maps the table, or a new one in its place; no thread may use the old one then. Returns 0 or -errno. Pages
@@ -83,8 +83,9 @@ size_t rb_stack_bytes(void);     // memory that the table takes
 uint64_t rb_stack_dropped(void); // captures that the full table cut down to one frame or none
 uint32_t rb_stack_count(void);   // nodes
 
-// Returns the node for pc called from the stack `parent` (0: pc is the outermost frame), made if it is new. 0: no room.
-// The last sixteenth of the table is for nodes without a parent, so that a pc alone still has a number.
+// Returns the node for pc called from the stack `parent` (0: pc is the outermost frame), made if it is new.
+// 0: no room. The last sixteenth of the table is for nodes without a parent, so that a pc alone still has a
+// number.
 rb_stack rb_stack_child(rb_stack parent, uintptr_t pc);
 
 void rb_stack_drop(void); // counts a dropped stack

@@ -1,5 +1,6 @@
-// The parts of a thread's state (rb_self) that belong to one room each, all zero before the thread starts: real-time
-// signals that wait for rb_leave (signals_queue.c), and the variables of the sampler that runs (sampling.h).
+// The parts of a thread's state (rb_self) that belong to one room each, all zero before the thread starts:
+// real-time signals that wait for rb_leave (signals_queue.c), and the variables of the sampler that runs
+// (sampling.h).
 #ifndef RB_RUN_CORE_THREAD_STATE_H
 #define RB_RUN_CORE_THREAD_STATE_H
 
@@ -18,7 +19,8 @@ struct rb_signal_queue {
     struct rb_kept_signal kept[RB_SIGNALS_KEPT];
     uint64_t arrivals;
     uint32_t count; // of those kept
-    // A bit for each signal, from 1: the kernel had no room for a token, so the signal was sent without contents.
+    // A bit for each signal, from 1: the kernel had no room for a token, so the signal was sent without
+    // contents.
     uint64_t overflowed;
 };
 
@@ -37,14 +39,14 @@ struct rb_sampling {
     uint8_t gate_switched; // adaptive: and how often the gate had been switched
     uint32_t looks;        // adaptive: accesses looked at
     uint32_t gate_looks;   // adaptive: the same at the last gate
-    uint32_t overs;        // adaptive: calls of sites whose burst was over, since the last look
+    uint32_t overs;        // adaptive: calls of sites with their burst over, since the last look
     uint64_t away_ticks;   // since the last account: ticks in system calls that may wait or be scheduled,
     uint64_t away_ns;      // and the part of them on a core
     uint64_t ticks;        // adaptive: spent, not yet added to the process's
     uint64_t sync_ticks;   // adaptive: the same, on synchronisation
     uint64_t synced;       // adaptive: operations counted in that,
     uint64_t blocks;       // adaptive: blocks of the heap,
-    uint64_t forgotten;    // adaptive: and lines of memory whose history went with them
+    uint64_t forgotten;    // adaptive: and lines of memory forgotten with them
     bool outside;          // regions: takes accesses outside any function
     uint64_t delay_next;   // datacollider: earliest tick of the next delay
     uint32_t left;         // pacer: accesses left of the batch

@@ -1,5 +1,5 @@
-// The functions by which a room calls a higher one. Each is defined in the room that heads its section here. No other
-// call upwards exists: src/run/ROOMS.
+// The functions by which a room calls a higher one. Each is defined in the room that heads its section
+// here. No other call upwards exists: src/run/ROOMS.
 #ifndef RB_RUN_CORE_UPCALLS_H
 #define RB_RUN_CORE_UPCALLS_H
 
@@ -8,8 +8,8 @@
 
 // ---- watchpoint ----------------------------------------------------------------------------------------
 
-// Time from which the next breakpoint may be set, in ticks; UINT64_MAX: none. Written by the ticker, by the thread that
-// sets one, and by the code that switches the assist off.
+// Time from which the next breakpoint may be set, in ticks; UINT64_MAX: none. Written by the ticker, by the
+// thread that sets one, and by the code that switches the assist off.
 extern RB_HIDDEN uint64_t rb_watchpoints_next;
 
 RB_INLINE bool rb_watchpoints_due(void)
@@ -21,37 +21,38 @@ RB_INLINE bool rb_watchpoints_due(void)
 
 // Sets a breakpoint on an access that the sampler has taken.
 RB_HIDDEN void rb_watchpoints_arm(struct rb_self *me, const struct rb_touch *t, uintptr_t pc);
-// Opens the breakpoints if watch= or the sampler wants them. The calling thread has them from now on, and so have all
-// threads that it and its descendants make. Inside the guard, before the second thread.
+// Opens the breakpoints if watch= or the sampler wants them. The calling thread has them from now on, and
+// so have all threads that it and its descendants make. Inside the guard, before the second thread.
 RB_HIDDEN void rb_watchpoints_open(void);
 // Adds the ticks that the sampler has earned since the last turn. `open`: it has some left.
 RB_HIDDEN void rb_watchpoints_turn(int64_t earned, bool open);
 // Gives up all breakpoints: tracking is paused, so no access is taken.
 RB_HIDDEN void rb_watchpoints_rest(void);
 RB_HIDDEN uint64_t rb_watchpoints_spent(void); // ticks
-// Handles an access of a hook with the samplers that compare by traps alone (trap_races.c). Inside the guard, which it
-// leaves.
+// Handles an access of a hook with the samplers that compare by traps alone (trap_races.c). Inside the
+// guard, which it leaves.
 RB_HIDDEN void rb_collide_access(struct rb_self *me, uintptr_t address, size_t size, unsigned how,
                                  uintptr_t pc);
 
 // ---- intercept -----------------------------------------------------------------------------------------
 
-// Takes SIGTRAP over for good, whatever handler the program has or installs later. Inside the guard.
+// Takes SIGTRAP over for good, for any handler that the program has or installs later. Inside the guard.
 RB_HIDDEN bool rb_trap_take(void);
 // Frees the signal stack of the calling thread, which ends, if the runtime made it.
 RB_HIDDEN void rb_signal_stack_end(struct rb_self *me);
-// Notes that the thread ends, inside the guard. The destructors of its thread-local objects have run; the loader keeps
-// closed libraries for them.
+// Notes that the thread ends, inside the guard. The destructors of its thread-local objects have run; the
+// loader keeps closed libraries for them.
 RB_HIDDEN void rb_libraries_thread_ends(struct rb_self *me);
 
 // ---- report --------------------------------------------------------------------------------------------
 
-// Keeps a race the thread has just found, until rb_races_report is called without a lock held. Cheap when the pair of
-// places is known already.
+// Keeps a race the thread has just found, until rb_races_report is called without a lock held. Cheap when
+// the pair of places is known already.
 RB_HIDDEN void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t where,
                              const struct rb_hit *before);
 RB_HIDDEN void rb_races_report_slow(struct rb_self *me);
-// Set when a middle process of the reporter has ended and is to be reaped. The process writes it as its last step.
+// Set when a middle process of the reporter has ended and is to be reaped. The process writes it as its
+// last step.
 extern RB_HIDDEN uint32_t rb_reporter_left;
 
 RB_INLINE void rb_races_report(struct rb_self *me)
@@ -85,8 +86,8 @@ RB_HIDDEN void rb_init(char *const *environment);
 RB_HIDDEN void rb_watch_fork(void);
 RB_HIDDEN void rb_watch_quick_exit(void);
 RB_HIDDEN void rb_watch_exit(void);
-// Makes exit wait for other threads, as atexit_sleep_ms says. Called before the first of them is made: objects that the
-// program has registered by then are destroyed after the wait.
+// Makes exit wait for other threads, as atexit_sleep_ms says. Called before the first of them is made:
+// objects that the program has registered by then are destroyed after the wait.
 RB_HIDDEN void rb_watch_exit_to_wait(void);
 RB_HIDDEN void rb_libraries_came(void); // perhaps
 // Starts anew in the child of fork, for its one thread.

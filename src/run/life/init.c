@@ -143,8 +143,9 @@ static uint64_t choose_seed(void)
 #define LEAST_BYTES ((size_t)1 << 20)
 #define ROOM_TIMES  4u
 
-// Returns the memory to use: `wanted`, or less where address space is limited (ulimit -v, ulimit -d), so that
-// the program keeps three quarters of what is left. 0: there is too little for both, and nothing is mapped.
+// Returns the memory to use: `wanted`, or less where address space is limited (ulimit -v, ulimit -d), so
+// that three quarters of the rest stay free for the program. 0: there is too little for both, and nothing
+// is mapped.
 static size_t memory_that_fits(size_t wanted)
 {
     for (size_t memory = wanted; memory >= LEAST_BYTES; memory /= 2) {
@@ -186,8 +187,8 @@ static bool set_up(void)
 // page.
 static uint32_t *original;
 
-// Returns true in a child that came by a bare instruction, and switches the runtime off in it: nobody gives
-// its locks back.
+// Returns true in a child that came by a bare instruction, and switches the runtime off in it: its locks
+// stay locked.
 static bool is_copy(void)
 {
     if (!original || rb_load_relaxed(original))

@@ -208,8 +208,8 @@ RB_INTERCEPT(pid_t, _Fork, (void))
     return child;
 }
 
-// clone() with memory of its own is a fork whose child begins in a function; no fork handlers run. One that
-// shares memory is a thread of which the runtime is not told, or vfork.
+// clone() with memory of its own is a fork, and its child begins in a function; no fork handlers run. One
+// that shares memory is a thread of which the runtime is not told, or vfork.
 struct begins {
     int (*function)(void *);
     void *argument;
@@ -243,8 +243,8 @@ RB_INTERCEPT(int, clone, (int (*function)(void *), void *stack, int flags, void 
 }
 
 #if defined(RB_TAKES_SYSCALL)
-// Returns true if the word at the address can be read. The kernel reads a signal mask before it refuses the unknown
-// way to set it.
+// Returns true if the word at the address can be read. The kernel reads a signal mask before it refuses the
+// unknown way to set it.
 static bool is_readable(uintptr_t address)
 {
     const int saved = errno;
@@ -254,9 +254,10 @@ static bool is_readable(uintptr_t address)
     return address && readable;
 }
 
-// Decides about a system call that makes a process or a thread (arch_syscall_x86_64.S). Returns the number of the
-// call to make between before_fork and rb_process_by_number_done, or 0: the new one shares our memory, or has a
-// thread pointer of its own, by which none of our variables can be found. Like vfork, SYS_vfork becomes a fork.
+// Decides about a system call that makes a process or a thread (arch_syscall_x86_64.S). Returns the number
+// of the call to make between before_fork and rb_process_by_number_done, or 0: the new one shares our
+// memory, or has a thread pointer of its own, by which none of our variables can be found. Like vfork,
+// SYS_vfork becomes a fork.
 RB_HIDDEN long rb_process_by_number(long number, uintptr_t a);
 RB_HIDDEN long rb_process_by_number(long number, uintptr_t a)
 {
@@ -273,7 +274,8 @@ RB_HIDDEN long rb_process_by_number(long number, uintptr_t a)
     return number == SYS_vfork ? SYS_fork : number;
 }
 
-// Ends what rb_process_by_number began, in both processes. Takes the kernel's result and returns libc's.
+// Ends the step that rb_process_by_number began, in both processes. Takes the kernel's result and returns
+// libc's.
 RB_HIDDEN long rb_process_by_number_done(long result);
 RB_HIDDEN long rb_process_by_number_done(long result)
 {

@@ -1,8 +1,8 @@
-// Statistics at the end of the program: counts of accesses seen and sampled, and costs, as text for people or as
-// one JSON object.
+// Statistics at the end of the program: counts of accesses seen and sampled, and costs, as text for people
+// or as one JSON object.
 //
-// Each process prints its own, from its fork on. A child prints its number, and nothing at all if it did nothing
-// that could be counted: most fork to become another program, and some fail to.
+// Each process prints its own, from its fork on. A child prints its number, and nothing at all if it did
+// nothing that could be counted: most fork to become another program, and some fail to.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
-// A thread writes its own records into its own chunk, without asking any other thread. Threads share only the
-// counters that numbered events take their turn from. There are many, chosen by a hash of the object, so that
-// unrelated objects rarely meet (LiteRace, section 4.2). The clock is read before the number is taken, and the
-// number before the record is written: a record's clock is never later than its event.
+// A thread writes its own records into its own chunk, without asking any other thread. Threads share only
+// the counters that numbered events take their turn from. There are many, chosen by a hash of the object,
+// so that unrelated objects rarely meet (LiteRace, section 4.2). The clock is read before the number is
+// taken, and the number before the record is written: a record's clock is never later than its event.
 //
-// `used` grows after the record is complete. A program killed at any instant leaves complete records; of each
-// thread at most the one being written is missing.
+// `used` grows after the record is complete. A program killed at any instant leaves complete records; of
+// each thread at most the one being written is missing.
 #include "run/record/record.h"
 
 #include <dlfcn.h>
@@ -59,7 +59,7 @@ struct rb_record {
 
 // ---- start, end ----------------------------------------------------------------------------------------
 
-static void complain(const char *path, int problem)
+static void say_unrecorded(const char *path, int problem)
 {
     char text[512];
     struct rb_text t;
@@ -102,7 +102,7 @@ int rb_record_start(const char *path)
             rb_functions_wanted = true;
         rb_store_release(&rb_recording, true);
     } else if (status != -EALREADY) {
-        complain(path, status);
+        say_unrecorded(path, status);
     }
     errno = saved;
     return status;

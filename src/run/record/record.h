@@ -70,19 +70,19 @@ RB_INLINE void rb_record_freed(struct rb_self *me, uintptr_t block)
 }
 
 // ---- the file (record_file.c) --------------------------------------------------------------------------
-// Claimed by one process, grown chunk by chunk, each mapped by the thread that writes it. Blocks are allocated before
-// they are mapped, because a full disk would otherwise be a SIGBUS in the middle of the program. No descriptor stays
-// open between chunks: a program may close descriptors that it does not know.
+// Claimed by one process, grown chunk by chunk, each mapped by the thread that writes it. Blocks are
+// allocated before they are mapped, because a full disk would otherwise be a SIGBUS in the middle of the
+// program. No descriptor stays open between chunks: a program may close descriptors that it does not know.
 
 // Page 0 of the file, mapped from rb_record_file_open on.
 extern RB_HIDDEN struct rb_raw_header *rb_record_header;
 
-// Claims the file for this process; makes it if need be. Returns 0 or a negative errno. -EBUSY: it is another process's
-// (-EALREADY: and a tool will say so); -EINVAL: it is no raw recording.
+// Claims the file for this process; makes it if need be. Returns 0 or a negative errno. -EBUSY: it is
+// another process's (-EALREADY: and a tool will say so); -EINVAL: it is no raw recording.
 RB_HIDDEN int rb_record_file_open(const char *path);
 
-// Maps a new chunk, its head filled in but for `magic`, which the caller writes when the rest is there. NULL (*problem
-// is an errno) if none can be had. Leaves errno alone.
+// Maps a new chunk, its head filled in but for `magic`, which the caller writes when the rest is there.
+// NULL (*problem is an errno) if none can be had. Leaves errno alone.
 RB_HIDDEN struct rb_raw_chunk *rb_record_chunk(enum rb_raw_kind kind, uint32_t bytes, int *problem);
 RB_HIDDEN void rb_record_unmap(struct rb_raw_chunk *chunk);
 

@@ -1,18 +1,20 @@
-// The reporter: a process beside the program that puts names to races and delivers them, so that a thread that found one
-// goes on. docs/reports.md, "How a report is delivered".
+// The reporter: a process beside the program that puts names to races and delivers them, so that a thread
+// that found one goes on. docs/reports.md, "How a report is delivered".
 //
 // Three processes: the program, a middle process and the tool (`railbird report --live --ring`).
-//   - They share a ring of records (base/report_ring.h). The tool alone reads it, and holds nothing else of the program
-//     but its descriptor for text.
-//   - The middle process exists because exec gives a child its exit signal back. It shares the program's memory, but
-//     none of its descriptors, waits until the tool is at work, and ends. It is an orphan from the start: the process
-//     that made it has ended. So the program has no additional child, no zombie and no SIGCHLD.
-//   - Where orphans become the program's children (it is number 1, or a subreaper) the middle process is a child without
-//     an exit signal, and waits for the tool's end.
-//   - The tool ends when the program has ended, or some seconds after the last record. It is started again when needed.
+//   - They share a ring of records (base/report_ring.h). The tool alone reads it, and holds nothing else of
+//     the program but its descriptor for text.
+//   - The middle process exists because exec gives a child its exit signal back. It shares the program's
+//     memory, but none of its descriptors, waits until the tool is at work, and ends. It is an orphan from
+//     the start: the process that made it has ended. So the program has no additional child, no zombie and
+//     no SIGCHLD.
+//   - Where orphans become the program's children (it is number 1, or a subreaper) the middle process is a
+//     child without an exit signal, and waits for the tool's end.
+//   - The tool ends when the program has ended, or some seconds after the last record. It is started again
+//     when needed.
 //
-// Invariant: a record that rb_reporter_give took is in the ring until the tool has delivered and counted it. Where the
-// tool ends without that, the program prints it itself, as plain text.
+// Invariant: a record that rb_reporter_give took is in the ring until the tool has delivered and counted
+// it. Where the tool ends without that, the program prints it itself, as plain text.
 #include "run/report/race.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-// The cost of hooks that no clock measures, for the sampler that goes by cost (docs/sampling.md): sleeping hooks behind
-// gates and probes, and places that cannot sleep.
+// The cost of hooks that no clock measures, for the sampler that goes by cost (docs/sampling.md): sleeping
+// hooks behind gates and probes, and places that cannot sleep.
 #include "inproc/clocks.h"
 #include "run/core/arch.h"
 #include "run/sites/sites.h"

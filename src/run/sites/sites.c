@@ -447,8 +447,8 @@ static void skip_queued(const struct rb_site *s)
     *rb_drowsy_place(s->pc) = s->pc;
 }
 
-// Patches the queued sites. The thread may lose its core here, or wait for others: the clock says how long
-// that took, and the thread's CPU time what it cost.
+// Patches the queued sites. The thread may lose its core here, or wait for others: the clock gives the time
+// that took, and the thread's CPU time its cost.
 static RB_NOINLINE void patch_queue(struct rb_self *me)
 {
     const int saved = errno;

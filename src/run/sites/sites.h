@@ -119,18 +119,18 @@ struct rb_gate_pass {
     bool idle;      // no access there was worth that
 };
 
-// Notes that the thread passes the gate or the probe, and returns the cost of its time behind it: docs/sampling.md,
-// "Functions with two bodies". Inside the guard.
+// Notes that the thread passes the gate or the probe, and returns the cost of its time behind it:
+// docs/sampling.md, "Functions with two bodies". Inside the guard.
 RB_HIDDEN struct rb_gate_pass rb_gate_pass(struct rb_self *me, struct rb_site *gate, double ticks_a_ns);
 // Notes that the gate is closed: later work of the thread is not behind it.
 RB_HIDDEN void rb_gate_closed(struct rb_self *me);
 // Notes a look at the site, reached by the gate that the thread passed last.
 RB_HIDDEN void rb_gate_looked(struct rb_self *me, struct rb_site *s);
 
-// Places that cannot sleep are atomics, memcpy and its like, and refused call sites. They are passed over by a gap of
-// their own (rb_odd_skip) when they come so close together that looks at them would cost too much.
-// Sets the gap after the place where the thread is. `taken`: it is looked at; `all`: so are those that follow; `aim`:
-// the share of the thread's time that may be spent on everything.
+// Places that cannot sleep are atomics, memcpy and its like, and refused call sites. They are passed over
+// by a gap of their own (rb_odd_skip) when they come so close together that looks at them would cost too
+// much. Sets the gap after the place where the thread is. `taken`: it is looked at; `all`: so are those
+// that follow; `aim`: the share of the thread's time that may be spent on everything.
 RB_HIDDEN void rb_odd_ask(struct rb_self *me, bool taken, bool all, double aim);
 // Adds the time that the look took.
 RB_HIDDEN void rb_odd_answer(struct rb_self *me, uint64_t ticks, double aim);

@@ -1,12 +1,13 @@
 // Walks of a thread's own stack that remember the last one (docs/stacks.md, "Why remembering is exact").
 //
-// Invariant of struct rb_walk, between captures: frame[0..frames) is the result of a walk from the innermost of
-// them, as long as the words in word[] have not changed and frame[].at.bp is right where needs_bp is set. The
-// same holds for each frame k and the words before frame[k].words. So a new walk may stop at the first frame
-// that it has in common with the last one, if those words are unchanged.
+// Invariant of struct rb_walk, between captures: frame[0..frames) is the result of a walk from the
+// innermost of them, as long as the words in word[] have not changed and frame[].at.bp is right where
+// needs_bp is set. The same holds for each frame k and the words before frame[k].words. So a new walk may
+// stop at the first frame that it has in common with the last one, if those words are unchanged.
 //
-// A signal handler that captures on top of an interrupted capture finds `busy` and gets a stack of one frame.
-// If it leaves by siglongjmp instead of returning, `busy` stays; the next capture from further out takes over.
+// A signal handler that captures on top of an interrupted capture finds `busy` and gets a stack of one
+// frame. If it leaves by siglongjmp instead of returning, `busy` stays; the next capture from further out
+// takes over.
 #include "run/core/stack.h"
 
 #define PAGE 4096

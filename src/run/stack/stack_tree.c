@@ -1,11 +1,11 @@
-// The tree of call stacks: nodes {parent, pc} and their numbers. One mapping: an array of nodes, numbered from 1
-// in the order they come, and a hash table of the first node of each chain.
+// The tree of call stacks: nodes {parent, pc} and their numbers. One mapping: an array of nodes, numbered
+// from 1 in the order they come, and a hash table of the first node of each chain.
 //
-// Invariant: a node is in one chain, once, and its parent has a smaller number. A node is filled in before a
-// compare-and-swap of its chain's head makes it visible. A thread that loses that race searches the nodes added
-// since, before its next try. So no {parent, pc} is in a chain twice; if the other thread added the same node,
-// the loser's own is wasted, 16 bytes. No thread waits: a signal handler may intern on top of an interrupted
-// insertion.
+// Invariant: a node is in one chain, once, and its parent has a smaller number. A node is filled in before
+// a compare-and-swap of its chain's head makes it visible. A thread that loses that race searches the nodes
+// added since, before its next try. So no {parent, pc} is in a chain twice; if the other thread added the
+// same node, the loser's own is wasted, 16 bytes. No thread waits: a signal handler may intern on top of an
+// interrupted insertion.
 #include <errno.h>
 #include <sys/mman.h>
 

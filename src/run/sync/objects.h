@@ -1,11 +1,11 @@
 // The synchronisation objects of the running program, by address: everything that orders threads has one
-// (mutexes, atomics, semaphores, descriptors by a made-up address), from its first release until its memory is
-// freed.
+// (mutexes, atomics, semaphores, descriptors by a made-up address), from its first release until its memory
+// is freed.
 //
 // A table of chains by 64-byte line of memory. A search takes no lock: objects are never given back to the
-// system, and a reader that finds its address locks the object and compares again. A reader that finds nothing
-// trusts that only if no object left its shard meanwhile (`gone`); else it searches again with the shard's lock
-// held. Order of locks: shard, then object.
+// system, and a reader that finds its address locks the object and compares again. A reader that finds
+// nothing trusts that only if no object left its shard meanwhile (`gone`); else it searches again with the
+// shard's lock held. Order of locks: shard, then object.
 //
 // Memory is bounded by the arena. When it is out, all objects go at once and the access history with them
 // (rb_lost_edge): earlier releases matter only to accesses recorded before them.

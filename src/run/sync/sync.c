@@ -1,4 +1,5 @@
-// Synchronisation operations (sync.h): the engine's steps under the object's lock, and the thread's memory of them.
+// Synchronisation operations (sync.h): the engine's steps under the object's lock, and the thread's memory
+// of them.
 #include "run/sync/sync.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 // The meaning of synchronisation, for everything that orders threads: a few verbs on addresses, used by
-// interceptors, atomics, annotations and OpenMP alike. All are called inside the guard. The engine does the work
-// under the object's lock; an order that cannot be recorded is a lost edge (rt.h).
+// interceptors, atomics, annotations and OpenMP alike. All are called inside the guard. The engine does the
+// work under the object's lock; an order that cannot be recorded is a lost edge (rt.h).
 //
-//  lock, unlock            mutexes: acquire main and readers; replace main
-//  read_lock, read_unlock  acquire main; join readers
-//  acquire, release        acquire main; join main (semaphores, descriptors, annotations, barriers)
-//  release_store           replace main (once, guards)
+//   lock, unlock            mutexes: acquire main and readers; replace main
+//   read_lock, read_unlock  acquire main; join readers
+//   acquire, release        acquire main; join main (semaphores, descriptors, annotations, barriers)
+//   release_store           replace main (once, guards)
 #ifndef RB_RUN_SYNC_SYNC_H
 #define RB_RUN_SYNC_SYNC_H
 

@@ -1,16 +1,17 @@
-// A thread's memory of the objects it synchronised with last. Most locks and atomics have nothing new for the
-// thread, and it has nothing new for them; that costs a few comparisons here, no lock and no shared write.
+// A thread's memory of the objects it synchronised with last. Most locks and atomics have nothing new for
+// the thread, and it has nothing new for them; that costs a few comparisons here, no lock and no shared
+// write.
 //
-//  heard    The thread has acquired all that the object held while its version was `version`.
-//  covered  The object holds all that the thread knew when its clock was at (clock, epoch). So a release to it
-//           changes nothing, as long as the thread has acquired and recorded nothing since, and nothing was
-//           taken away from the object (its life is the same).
+//   heard    The thread has acquired all that the object held while its version was `version`.
+//   covered  The object holds all that the thread knew when its clock was at (clock, epoch). So a release to
+//            it changes nothing while the thread acquires and records nothing new, and nothing is taken away
+//            from the object (its life is the same).
 //
-// Releases to a mutex follow an acquire, those of read-modify-writes join: the content of an object only grows
-// within a life. Readers of a read-write lock remember it under another name (RB_TO_READ): they have acquired
-// its main set alone, and their releases are in main and readers together.
-// Only for engines that can tell when a clock has changed; not while a run is recorded, nor where
-// synchronisation may be passed over (windows): rb_process.quick.
+// Releases to a mutex follow an acquire, those of read-modify-writes join: the content of an object only
+// grows within a life. Readers of a read-write lock remember it under another name (RB_TO_READ): they have
+// acquired its main set alone, and their releases are in main and readers together. Only for engines that
+// can tell when a clock has changed; not while a run is recorded, nor where synchronisation may be passed
+// over (windows): rb_process.quick.
 #ifndef RB_RUN_SYNC_SYNC_CACHE_H
 #define RB_RUN_SYNC_SYNC_CACHE_H
 

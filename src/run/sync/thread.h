@@ -1,12 +1,12 @@
 // Threads of the program: their states, slots, handles, and notes for reports.
 //
-// A state is made by the creator (pthread_create) or at the thread's first step into the runtime (threads that
-// were there before it, or came by clone). It ends with the thread's last key destructor, and is given up when
-// the thread is joined, or at once when it is detached.
+// A state is made by the creator (pthread_create) or at the thread's first step into the runtime (threads
+// that were there before it, or came by clone). It ends with the thread's last key destructor, and is given
+// up when the thread is joined, or at once when it is detached.
 //
-// Slots index clocks, so they are reused; a slot's epochs and versions go on where its last user stopped. An
-// access of an earlier user then counts as the new user's own: a race may be hidden, none invented. To hide few,
-// a slot stays unused until RESTING others wait as well, oldest first.
+// Slots index clocks, so they are reused; a slot's epochs and versions go on where its last user stopped.
+// An access of an earlier user then counts as the new user's own: a race may be hidden, none invented. To
+// hide few, a slot stays unused until RESTING others wait as well, oldest first.
 #ifndef RB_RUN_SYNC_THREAD_H
 #define RB_RUN_SYNC_THREAD_H
 
@@ -47,7 +47,7 @@ RB_HIDDEN void rb_thread_detached(struct rb_self *me, pthread_t handle);
 RB_HIDDEN void rb_thread_name(uint32_t id, const char *name);
 RB_HIDDEN struct rb_self *rb_thread_by_handle(pthread_t handle); // alive; for pthread_setname_np
 RB_HIDDEN bool rb_thread_note(uint32_t id, struct rb_thread_note *note);
-// Finds the thread whose stack or TLS holds the address. Returns false if there is none.
+// Finds the thread with the address on its stack or in its TLS. Returns false if there is none.
 RB_HIDDEN bool rb_thread_of_stack(uintptr_t address, uint32_t *id, bool *tls);
 
 // Makes a state for a context that the program schedules itself (fibers), on any thread.

@@ -1,9 +1,9 @@
-// Lengths and memory operands of x86-64 instructions, as far as compilers use them between a hook's call and the
-// access that it announces. Encodings: Intel SDM volume 2, appendix A.
+// Lengths and memory operands of x86-64 instructions, as far as compilers use them between a hook's call
+// and the access that it announces. Encodings: Intel SDM volume 2, appendix A.
 //
-// Invariant: an unknown instruction is a barrier, where a walk from instruction to instruction stops. A wrong
-// "unknown" loses a trap. No other form is taken for a plain access: `lock`, xchg, cmpxchg, xadd and string
-// operations are barriers.
+// Invariant: an unknown instruction is a barrier, where a walk from instruction to instruction stops. A
+// wrong "unknown" loses a trap. No other form is taken for a plain access: `lock`, xchg, cmpxchg, xadd and
+// string operations are barriers.
 #include "run/watchpoint/arch_access.h"
 
 // The effect of an opcode on its operand, if that is in memory.
@@ -25,7 +25,7 @@ static uintptr_t value_of(const ucontext_t *context, unsigned number)
     return (uintptr_t)context->uc_mcontext.gregs[gregs[number]];
 }
 
-static int32_t read32(const uint8_t *at)
+static int32_t read_int32(const uint8_t *at)
 {
     int32_t d;
 
@@ -64,13 +64,13 @@ static void parse_operand(struct parse *p, const ucontext_t *context, struct rb_
             o->uses |= (uint16_t)(1u << index);
         }
         if ((sib & 7) == 5 && p->mod == 0) {
-            address += (uintptr_t)(intptr_t)read32(p->at);
+            address += (uintptr_t)(intptr_t)read_int32(p->at);
             p->at += 4;
             base = 16;
         }
     } else if (p->rm == 5 && p->mod == 0) {
         o->relative = true;
-        address = (uintptr_t)(intptr_t)read32(p->at);
+        address = (uintptr_t)(intptr_t)read_int32(p->at);
         p->at += 4;
         base = 16;
     } else {
@@ -84,7 +84,7 @@ static void parse_operand(struct parse *p, const ucontext_t *context, struct rb_
     if (p->mod == 1)
         address += (uintptr_t)(intptr_t)(int8_t)*p->at++;
     if (p->mod == 2) {
-        address += (uintptr_t)(intptr_t)read32(p->at);
+        address += (uintptr_t)(intptr_t)read_int32(p->at);
         p->at += 4;
     }
     code->address = address;
@@ -360,7 +360,7 @@ void rb_arch_code(uintptr_t pc, const ucontext_t *context, struct rb_code *code)
         written |= (uint16_t)(1u << p.reg);
     if (f.to_operand && p.mod == 3)
         written |= (uint16_t)(1u << p.rm);
-    if (written & 1u << RSP) // also ah, whose number is the same without REX: lost, not wrong
+    if (written & 1u << RSP) // also ah, which has the same number without REX: lost, not wrong
         return;
     code->barrier = false;
     code->memory = code->memory && f.class != NO_MEMORY;

@@ -1,23 +1,23 @@
-// sampler=crsampler:P and sampler=datacollider:P: races that are seen by data breakpoints, without clocks and
-// without history (docs/samplers.md, "Clock races"). Hooks of synchronisation are paused (docs/runtime.md,
-// section 3) and count, nothing more.
+// sampler=crsampler:P and sampler=datacollider:P: races that are seen by data breakpoints, without clocks
+// and without history (docs/samplers.md, "Clock races"). Hooks of synchronisation are paused
+// (docs/runtime.md, section 3) and count, nothing more.
 //
-// A sampled access e1 gets a breakpoint on its bytes. Another thread's access e2 of them traps. With crsampler it
-// is a race if the thread of e1 has made no synchronisation operation since (rb_self.steps). With datacollider
-// the thread of e1 waits before it meanwhile, and it is a race if it is still there.
+// A sampled access e1 gets a breakpoint on its bytes. Another thread's access e2 of them traps. With
+// crsampler it is a race if the thread of e1 has made no synchronisation operation since (rb_self.steps).
+// With datacollider the thread of e1 waits before it meanwhile, and it is a race if it is still there.
 //
-// Sites     P of the code locations are chosen (sampling_static.c); e1 is an access of one of them. A chosen
-//          one sleeps after BURST calls until the ticker's next turn, the others for good, and e2 may be
-//          anywhere: the trap says which it was (trap_decode.c).
-// Slots     One for each breakpoint. `armed` numbers its uses, 0 is none. A use is ended by setting it to 0,
-//          which only one can do: the trap that reports it, the thread that has waited, memory that starts
-//          anew, or a thread's end. A trap copies the slot between two reads of `armed`.
-// Proof     docs/samplers.md. It needs three facts: `steps` of a thread grows before any release of it can be
-//          seen; e1's slot is written by its own thread, in the hook right before e1; e2's trap comes after e2
-//          on its thread, before anything else runs there.
-// Cost      A turn sets as many breakpoints as there are, and some for each place that had few; a place that had
-//          many gets one of up to 2^8 that it might have. A thread that was delayed goes on for at least as
-//          long.
+// Sites     P of the code locations are chosen (sampling_static.c); e1 is an access of one of them. A
+//           chosen one sleeps after BURST calls until the ticker's next turn, the others for good. e2 may
+//           be anywhere: the trap says which access it was (trap_decode.c).
+// Slots     One for each breakpoint. `armed` numbers its uses, 0 is none. A use is ended by setting it to
+//           0, which only one can do: the trap that reports it, the thread that has waited, memory that
+//           starts anew, or a thread's end. A trap copies the slot between two reads of `armed`.
+// Proof     docs/samplers.md. It needs three facts: `steps` of a thread grows before any release of it can
+//           be seen; e1's slot is written by its own thread, in the hook right before e1; e2's trap comes
+//           after e2 on its thread, before anything else runs there.
+// Cost      A turn sets as many breakpoints as there are, and some for each place that had few; a place
+//           that had many gets one of up to 2^8 that it might have. A thread that was delayed goes on for
+//           at least as long.
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>

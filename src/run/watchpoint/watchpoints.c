@@ -1,17 +1,17 @@
 // Data breakpoints (inproc/breakpoints.h) for sampled accesses, and the handling of their traps.
 //
-// Soundness     A trap comes after the instruction and on its thread, before anything else runs there: the
-//              thread's clock is the access's. A trap shown to be a plain access that a hook announced is
-//              handled like a sampled one; every other is dropped (trap_decode.c).
-// Pauses        While tracking is paused order is not followed: all breakpoints are given up, and a trap that
-//              comes nevertheless is not judged. The handler checks that after the access and before the
-//              history, as hooks do: docs/runtime.md, section 3, says why that is enough. A breakpoint is worth
-//              something as long as its access is remembered, which is to the end of its generation.
-// Reuse         The breakpoint connects nothing: the history decides, which is forgotten when memory starts
-//              anew. A breakpoint on memory with a new owner catches accesses of that owner.
-// Cost          A trap costs microseconds, on a virtual machine tens of them. A breakpoint is given up after a
-//              judged access, or MOST_HITS others. All of it is measured and charged to the allowance, and at
-//              most a quarter of the sampler's income goes into it.
+// Soundness   A trap comes after the instruction and on its thread, before anything else runs there: the
+//             thread's clock is the access's. A trap shown to be a plain access that a hook announced is
+//             handled like a sampled one; every other is dropped (trap_decode.c).
+// Pauses      While tracking is paused order is not followed: all breakpoints are given up, and a trap that
+//             comes nevertheless is not judged. The handler checks that after the access and before the
+//             history, as hooks do: docs/runtime.md, section 3, says why that is enough. A breakpoint is
+//             worth something as long as its access is remembered, which is to the end of its generation.
+// Reuse       The breakpoint connects nothing: the history decides, which is forgotten when memory starts
+//             anew. A breakpoint on memory with a new owner catches accesses of that owner.
+// Cost        A trap costs microseconds, on a virtual machine tens of them. A breakpoint is given up after
+//             a judged access, or MOST_HITS others. All of it is measured and charged to the allowance, and
+//             at most a quarter of the sampler's income goes into it.
 #include "run/watchpoint/watchpoints.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@
 
 // The purpose of a breakpoint.
 struct slot {
-    uint32_t thread;     // the thread for whose access it is set
+    uint32_t thread;     // the thread that made the access
     uint32_t generation; // generation of the history that the access is in
     uint32_t hits;
     uint8_t *tried; // counter of the place that it was set at
