@@ -113,7 +113,8 @@ static void synchronise(struct rb_self *me)
 }
 
 // Does the access race at this byte? Of the cells of its own kind and of the other.
-static bool judge(struct rb_self *me, struct rb_cell cell[2], const struct rb_touch *t, uint64_t where)
+static bool judge(struct rb_self *me, struct rb_cell cell[2], const struct rb_memory_access *t,
+                  uint64_t where)
 {
     const struct rb_access access = {where, t->write};
     struct rb_partner p = {0, 0};
@@ -126,7 +127,7 @@ static bool judge(struct rb_self *me, struct rb_cell cell[2], const struct rb_to
     return races || p.epoch;
 }
 
-static void make(struct rb_self *me, struct byte *b, const struct rb_touch *t, uint64_t where)
+static void make(struct rb_self *me, struct byte *b, const struct rb_memory_access *t, uint64_t where)
 {
     if (b->count == KEPT) {
         memmove(b->made, b->made + 1, sizeof(b->made) - sizeof(b->made[0]));
@@ -136,7 +137,7 @@ static void make(struct rb_self *me, struct byte *b, const struct rb_touch *t, u
 }
 
 // Is what is named true? An access that is too long ago is not judged.
-static void believe_hit(const struct rb_self *me, const struct rb_touch *t, const struct rb_hit *hit)
+static void believe_hit(const struct rb_self *me, const struct rb_memory_access *t, const struct rb_hit *hit)
 {
     const uintptr_t at = hit->address - w.start;
     bool seen = false;
@@ -152,7 +153,7 @@ static void believe_hit(const struct rb_self *me, const struct rb_touch *t, cons
     assert_true(seen || w.byte[at].count == KEPT);
 }
 
-static struct rb_touch draw_touch(bool pacer)
+static struct rb_memory_access draw_touch(bool pacer)
 {
     static const uint32_t sizes[] = {1, 1, 1, 2, 4, 8, 8, 16, 32, 90};
     const uint32_t size = w.small ? 1 : sizes[below(RB_LENGTH(sizes))];
@@ -162,24 +163,24 @@ static struct rb_touch draw_touch(bool pacer)
         at %= 64;
     if (size <= 8 && below(4))
         at -= at % size;
-    return (struct rb_touch){.address = w.start + at,
-                             .size = size,
-                             .write = below(3) == 0,
-                             .atomic = size <= 8 && below(5) == 0,
-                             .record = !pacer || below(3)};
+    return (struct rb_memory_access){.address = w.start + at,
+                                     .size = size,
+                                     .write = below(3) == 0,
+                                     .atomic = size <= 8 && below(5) == 0,
+                                     .record = !pacer || below(3)};
 }
 
 static void access_memory(struct rb_self *me, bool pacer)
 {
-    const struct rb_touch t = draw_touch(pacer);
+    const struct rb_memory_access t = draw_touch(pacer);
     const uint64_t where = rb_where(1 + below(w.small ? 5000 : 12), me->id, t.size);
     struct rb_hit hit = {.epoch = 0};
     bool races = false;
 
-    const bool recalled = t.record && me->recent && rb_history_recalls(me, &t);
-    const bool known = recalled || (t.record && rb_is_in_line(&t) && rb_history_knows(me, &t));
+    const bool recalled = t.record && me->recent && rb_accesses_recalls(me, &t);
+    const bool known = recalled || (t.record && rb_is_in_line(&t) && rb_accesses_knows(me, &t));
     if (!known)
-        rb_history_touch(me, &t, where, &hit);
+        rb_accesses_touch(me, &t, where, &hit);
     for (uintptr_t at = t.address - w.start; at < t.address - w.start + t.size; at++) {
         races |= judge(me, w.byte[at].cell, &t, where);
         if (t.record)
@@ -214,14 +215,14 @@ static void forget_some(struct rb_self *me)
 {
     const uint32_t size = 1 + below(below(4) ? 20 : BYTES), at = below(BYTES - size + 1);
 
-    rb_history_forget(me, w.start + at, size);
+    rb_accesses_forget(me, w.start + at, size);
     for (uint32_t i = at; i < at + size; i++)
         forget_byte(&w.byte[i]);
 }
 
 static void forget_all(void)
 {
-    rb_history_forget_all();
+    rb_accesses_forget_all();
     for (uint32_t i = 0; i < BYTES; i++)
         forget_byte(&w.byte[i]);
 }
@@ -234,7 +235,7 @@ static void move_some(struct rb_self *me)
 
     if (from == to)
         return;
-    rb_history_move(me, w.start + from, w.start + to, size);
+    rb_accesses_move(me, w.start + from, w.start + to, size);
     for (uint32_t i = 0; i < size; i++) {
         const uint32_t k = to > from ? size - 1 - i : i;
         forget_byte(&w.byte[to + k]);
@@ -295,7 +296,7 @@ static void exact(void **state)
     const uint32_t n = test_traces(400);
 
     (void)state;
-    assert_int_equal(rb_history_init((size_t)16 << 20), 0);
+    assert_int_equal(rb_accesses_init((size_t)16 << 20), 0);
     for (uint32_t i = 0; i < n; i++)
         for (int e = 0; rb_engines[e]; e++) {
             if (rb_engines[e]->predict)
@@ -317,7 +318,7 @@ static void crowded(void **state)
 
     (void)state;
     w.small = true;
-    assert_int_equal(rb_history_init(0), 0);
+    assert_int_equal(rb_accesses_init(0), 0);
     for (uint32_t i = 0; i < 50; i++)
         for (int e = 0; rb_engines[e]; e++) {
             if (rb_engines[e]->predict)
@@ -337,23 +338,23 @@ static void one_line(void **state)
     struct rb_hit hit;
 
     (void)state;
-    assert_int_equal(rb_history_init((size_t)16 << 20), 0);
+    assert_int_equal(rb_accesses_init((size_t)16 << 20), 0);
     open_world(&rb_so, 1);
     for (uint32_t i = 0; i < 32; i++)
         for (uint32_t k = 0; k < 2; k++) {
-            const struct rb_touch t = {w.start + i, 1, k == 0, false, true};
-            rb_history_touch(&w.thread[k], &t, rb_where(1 + i, k, 1), &hit);
+            const struct rb_memory_access t = {w.start + i, 1, k == 0, false, true};
+            rb_accesses_touch(&w.thread[k], &t, rb_where(1 + i, k, 1), &hit);
             assert_int_equal(hit.epoch != 0, k);
         }
     for (uint32_t i = 0; i < 32; i++) {
-        const struct rb_touch t = {w.start + i, 1, false, false, false};
-        rb_history_touch(&w.thread[2], &t, 0, &hit);
+        const struct rb_memory_access t = {w.start + i, 1, false, false, false};
+        rb_accesses_touch(&w.thread[2], &t, 0, &hit);
         assert_true(hit.epoch && rb_where_stack(hit.where) == 1 + i && hit.address == w.start + i);
     }
-    rb_history_forget(&w.thread[0], w.start, 31);
+    rb_accesses_forget(&w.thread[0], w.start, 31);
     for (uint32_t i = 0; i < 32; i++) {
-        const struct rb_touch t = {w.start + i, 1, true, false, false};
-        rb_history_touch(&w.thread[2], &t, 0, &hit);
+        const struct rb_memory_access t = {w.start + i, 1, true, false, false};
+        rb_accesses_touch(&w.thread[2], &t, 0, &hit);
         assert_int_equal(hit.epoch != 0, i == 31);
     }
     assert_int_equal(dropped(), 0);

@@ -13,24 +13,24 @@
 
 // Puts the access into the history, unless it is there already. `frame`: its frame, if it is not the
 // caller's at pc.
-RB_INLINE void put_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc,
+RB_INLINE void put_access(struct rb_self *me, const struct rb_memory_access *t, uintptr_t pc,
                           const struct rb_unwind_frame *frame)
 {
     struct rb_hit hit;
 
     if (RB_UNLIKELY(rb_recording))
         rb_record_access(me, t, pc);
-    if (rb_is_in_line(t) && !rb_history_is_stale(me, t) && rb_history_knows(me, t))
+    if (rb_is_in_line(t) && !rb_accesses_is_stale(me, t) && rb_accesses_knows(me, t))
         return;
     const rb_stack stack = frame ? rb_stack_from(&me->walk, frame, rb_process.stack_depth)
                                  : rb_stack_here(&me->walk, pc, rb_process.stack_depth);
     const uint64_t where = rb_where(stack, me->id, t->size);
-    rb_history_touch(me, t, where, &hit);
+    rb_accesses_touch(me, t, where, &hit);
     if (RB_UNLIKELY(hit.epoch))
         rb_race_found(me, t, where, &hit);
 }
 
-static void take_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
+static void take_access(struct rb_self *me, const struct rb_memory_access *t, uintptr_t pc)
 {
     me->count.sampled++;
     if (RB_UNLIKELY(rb_watchpoints_due()))
@@ -39,11 +39,11 @@ static void take_access(struct rb_self *me, const struct rb_touch *t, uintptr_t 
 }
 
 // Checks the access against the history and records nothing: a stack is needed only for a race.
-static void check_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
+static void check_access(struct rb_self *me, const struct rb_memory_access *t, uintptr_t pc)
 {
     struct rb_hit hit;
 
-    rb_history_touch(me, t, 0, &hit);
+    rb_accesses_touch(me, t, 0, &hit);
     if (RB_UNLIKELY(hit.epoch)) {
         const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
         rb_race_found(me, t, rb_where(stack, me->id, t->size), &hit);
@@ -52,10 +52,10 @@ static void check_access(struct rb_self *me, const struct rb_touch *t, uintptr_t
 
 // Returns a piece of a range that is too long: S is the set of bytes looked at. Each byte is in it with the
 // same probability, the first and the last too, so the piece may be shorter.
-static struct rb_touch piece_of(struct rb_self *me, const struct rb_touch *t)
+static struct rb_memory_access piece_of(struct rb_self *me, const struct rb_memory_access *t)
 {
     const size_t most = rb_sampling_piece();
-    struct rb_touch piece = *t;
+    struct rb_memory_access piece = *t;
 
     if (t->size <= most)
         return piece;
@@ -66,10 +66,10 @@ static struct rb_touch piece_of(struct rb_self *me, const struct rb_touch *t)
 }
 
 // Checks the bytes around the piece. That costs little where nothing is recorded.
-static void check_around(struct rb_self *me, const struct rb_touch *t, const struct rb_touch *piece,
-                         uintptr_t pc)
+static void check_around(struct rb_self *me, const struct rb_memory_access *t,
+                         const struct rb_memory_access *piece, uintptr_t pc)
 {
-    struct rb_touch before = *t, behind = *t;
+    struct rb_memory_access before = *t, behind = *t;
     struct rb_hit hit;
 
     before.size = piece->address - t->address;
@@ -81,9 +81,9 @@ static void check_around(struct rb_self *me, const struct rb_touch *t, const str
     behind.size = t->address + t->size - behind.address;
     if (behind.size > AROUND)
         behind.size = AROUND;
-    rb_history_check(me, &before, &hit);
+    rb_accesses_check(me, &before, &hit);
     if (!hit.epoch)
-        rb_history_check(me, &behind, &hit);
+        rb_accesses_check(me, &behind, &hit);
     if (RB_UNLIKELY(hit.epoch))
         rb_race_found(me, t, rb_where(rb_stack_here(&me->walk, pc, rb_process.stack_depth), me->id, t->size),
                       &hit);
@@ -91,12 +91,12 @@ static void check_around(struct rb_self *me, const struct rb_touch *t, const str
 
 static void look_at_access(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
 {
-    struct rb_touch t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0, true};
+    struct rb_memory_access t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0, true};
     const enum rb_take answer = rb_sampling_next(me, pc);
     if (answer == RB_PASS || (t.write ? me->ignore_writes : me->ignore_reads))
         return;
     t.record = answer == RB_TAKE;
-    const struct rb_touch piece = size > RB_PIECE ? piece_of(me, &t) : t;
+    const struct rb_memory_access piece = size > RB_PIECE ? piece_of(me, &t) : t;
     if (t.record)
         take_access(me, &piece, pc);
     else
@@ -117,7 +117,8 @@ void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsign
         rb_sampling_cost(me, rb_arch_ticks() - start);
 }
 
-void rb_access_trapped(struct rb_self *me, const struct rb_touch *t, const struct rb_unwind_frame *frame)
+void rb_access_trapped(struct rb_self *me, const struct rb_memory_access *t,
+                       const struct rb_unwind_frame *frame)
 {
     if (t->write ? me->ignore_writes : me->ignore_reads)
         return;
@@ -126,7 +127,7 @@ void rb_access_trapped(struct rb_self *me, const struct rb_touch *t, const struc
 
 static void look_at_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr_t pc)
 {
-    struct rb_touch t = {address, size < FREED_KEPT ? size : FREED_KEPT, true, false, true};
+    struct rb_memory_access t = {address, size < FREED_KEPT ? size : FREED_KEPT, true, false, true};
     struct rb_hit hit;
 
     const enum rb_take answer = rb_sampling_next(me, pc);
@@ -136,10 +137,10 @@ static void look_at_freed(struct rb_self *me, uintptr_t address, size_t size, ui
     const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
     const uint64_t where = rb_where(stack, me->id, size);
     me->count.sampled += t.record;
-    rb_history_touch(me, &t, where, &hit);
-    const struct rb_touch rest = {address + t.size, size - t.size, true, false, false};
+    rb_accesses_touch(me, &t, where, &hit);
+    const struct rb_memory_access rest = {address + t.size, size - t.size, true, false, false};
     if (!hit.epoch && rest.size)
-        rb_history_check(me, &rest, &hit);
+        rb_accesses_check(me, &rest, &hit);
     t.size = size;
     if (RB_UNLIKELY(rb_recording) && t.record)
         rb_record_access(me, &t, pc);
@@ -161,14 +162,15 @@ void rb_access_freed(struct rb_self *me, uintptr_t address, size_t size, uintptr
 // is read later (sampling.c).
 RB_INLINE bool is_recalled(uintptr_t address, size_t size, unsigned how)
 {
-    const struct rb_touch t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0, true};
+    const struct rb_memory_access t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0,
+                                       true};
     struct rb_self *me = rb_self_tls;
 
     if (RB_UNLIKELY(!me || me->busy || !me->recent))
         return false;
     me->busy = 1; // a handler here would change the thread's memory of its accesses
     __asm__ volatile("" ::: "memory");
-    const bool recalled = rb_history_recalls(me, &t) && !rb_recording && !rb_watchpoints_due();
+    const bool recalled = rb_accesses_recalls(me, &t) && !rb_recording && !rb_watchpoints_due();
     me->count.sampled += recalled;
     rb_leave(me);
     return recalled;
@@ -179,9 +181,9 @@ void rb_access_slow(uintptr_t address, size_t size, unsigned how, uintptr_t pc)
     if (RB_UNLIKELY(rb_process.take_all)) {
         if (is_recalled(address, size, how))
             return;
-        rb_history_prefetch(address);
+        rb_accesses_prefetch(address);
     }
-    struct rb_self *me = rb_is_drowsy(pc) || rb_thin_passes(address, size, pc) ? NULL : rb_enter();
+    struct rb_self *me = rb_is_queued(pc) || rb_thin_passes(address, size, pc) ? NULL : rb_enter();
 
     if (!me)
         return;

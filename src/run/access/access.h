@@ -53,7 +53,7 @@ RB_HIDDEN void rb_access_freed(struct rb_self *me, uintptr_t address, size_t siz
 
 // Takes an access that a watchpoint caught, without asking the sampler. From inside the guard. `frame` is
 // that of the code that made the access, as if it were in its hook.
-RB_HIDDEN void rb_access_trapped(struct rb_self *me, const struct rb_touch *t,
+RB_HIDDEN void rb_access_trapped(struct rb_self *me, const struct rb_memory_access *t,
                                  const struct rb_unwind_frame *frame);
 
 // ---- accesses that fault (faults.c) --------------------------------------------------------------------
@@ -61,7 +61,7 @@ RB_HIDDEN void rb_access_trapped(struct rb_self *me, const struct rb_touch *t,
 // Reads up to 8 bytes of the program's memory by the kernel. Returns 0 or -errno.
 RB_HIDDEN int rb_memory_read(uintptr_t address, size_t bytes, uint64_t *value);
 // Returns true if the access is known to fault.
-RB_HIDDEN bool rb_access_faults(const struct rb_touch *t);
+RB_HIDDEN bool rb_access_faults(const struct rb_memory_access *t);
 
 struct rb_undone;
 // Forgets the access that has faulted at the address, outside the guard. `me` is NULL for a thread without

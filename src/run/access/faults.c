@@ -30,7 +30,7 @@ int rb_memory_read(uintptr_t address, size_t bytes, uint64_t *value)
     return status;
 }
 
-bool rb_access_faults(const struct rb_touch *t)
+bool rb_access_faults(const struct rb_memory_access *t)
 {
     uint64_t value;
 
@@ -46,7 +46,7 @@ void rb_access_undo(struct rb_self *me, uintptr_t address, struct rb_undone *und
     undone->count = 0;
     if (!me || me->busy || !address || (me = rb_enter()) == NULL)
         return;
-    rb_history_drop(me, from, PAGE - from % PAGE);
+    rb_accesses_drop(me, from, PAGE - from % PAGE);
     if (rb_records())
         rb_record_undo(me, address, undone);
     rb_leave(me);

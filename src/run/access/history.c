@@ -12,7 +12,7 @@ struct part {
 
 // Returns true if this access, which comes after the entry's, conflicts with every access that the entry's
 // conflicts with. Both are atomic, or neither is.
-static inline bool dominates_entry(const struct rb_touch *t, uint64_t epoch)
+static inline bool dominates_entry(const struct rb_memory_access *t, uint64_t epoch)
 {
     return (t->write || !rb_epoch_is_write(epoch)) && t->atomic == ((epoch & RB_ENTRY_ATOMIC) != 0);
 }
@@ -49,7 +49,7 @@ static inline void put_part(struct rb_self *me, struct rb_bucket *home, const st
 // An access on its way through the buckets that may have entries of its line.
 struct touching {
     const struct part *part;
-    const struct rb_touch *touch;
+    const struct rb_memory_access *touch;
     uint64_t where;
     bool record;
     bool lost;     // the thread may not rely on remembering the access
@@ -62,7 +62,7 @@ struct touching {
 RB_INLINE void touch_bucket(struct rb_self *me, struct rb_bucket *b, struct touching *x)
 {
     const struct part *p = x->part;
-    const struct rb_touch *t = x->touch;
+    const struct rb_memory_access *t = x->touch;
 
     for (uint32_t m = rb_bucket_tagged(b, p->line); m; m &= m - 1) {
         const unsigned i = (unsigned)__builtin_ctz(m);
@@ -97,7 +97,7 @@ RB_INLINE void touch_bucket(struct rb_self *me, struct rb_bucket *b, struct touc
 // Checks the part against the line's entries, takes its bytes from those that it dominates, and puts it in.
 // Returns false if the thread may not rely on remembering it.
 static bool touch_line(struct rb_self *me, struct rb_bucket *home, const struct part *p,
-                       const struct rb_touch *t, uint64_t where, bool record, struct rb_hit *hit)
+                       const struct rb_memory_access *t, uint64_t where, bool record, struct rb_hit *hit)
 {
     struct touching x = {
         .part = p, .touch = t, .where = where, .record = record, .left = record ? p->mask : 0};
@@ -119,7 +119,7 @@ static bool touch_line(struct rb_self *me, struct rb_bucket *home, const struct 
 // Adds to *known the bytes that the thread has accessed under its current epoch. Returns false if another
 // thread's access races with this one.
 RB_INLINE bool knows_bucket(const struct rb_self *me, const struct rb_bucket *b, const struct part *p,
-                            const struct rb_touch *t, uint32_t *known)
+                            const struct rb_memory_access *t, uint32_t *known)
 {
     for (uint32_t m = rb_bucket_tagged(b, p->line); m; m &= m - 1) {
         const unsigned i = (unsigned)__builtin_ctz(m);
@@ -135,7 +135,7 @@ RB_INLINE bool knows_bucket(const struct rb_self *me, const struct rb_bucket *b,
 }
 
 static bool knows_line(const struct rb_self *me, const struct rb_bucket *home, const struct part *p,
-                       const struct rb_touch *t)
+                       const struct rb_memory_access *t)
 {
     uint32_t known = 0;
 
@@ -149,7 +149,7 @@ static bool knows_line(const struct rb_self *me, const struct rb_bucket *home, c
     return (p->mask & ~known) == 0;
 }
 
-static inline struct part part_of(const struct rb_self *me, const struct rb_touch *t, uintptr_t at,
+static inline struct part part_of(const struct rb_self *me, const struct rb_memory_access *t, uintptr_t at,
                                   uintptr_t end, uint32_t generation)
 {
     const unsigned first = at & ((1u << RB_LINE_SHIFT) - 1), room = (1u << RB_LINE_SHIFT) - first;
@@ -162,7 +162,7 @@ static inline struct part part_of(const struct rb_self *me, const struct rb_touc
 
 // Adds the part to the thread's memory of its accesses. Under the lock of the line's bucket, so that it is
 // true then.
-static inline void remember_line(struct rb_self *me, const struct rb_touch *t, const struct part *p)
+static inline void remember_line(struct rb_self *me, const struct rb_memory_access *t, const struct part *p)
 {
     const uintptr_t name = rb_recent_name(t);
     const uint32_t stamp = rb_recent_stamp(t->address, p->generation);
@@ -177,7 +177,7 @@ static inline void remember_line(struct rb_self *me, const struct rb_touch *t, c
     r->known |= p->mask;
 }
 
-void rb_history_prefetch(uintptr_t address)
+void rb_accesses_prefetch(uintptr_t address)
 {
     const struct rb_bucket *home = rb_bucket_of(address >> RB_LINE_SHIFT);
 
@@ -187,7 +187,7 @@ void rb_history_prefetch(uintptr_t address)
     __builtin_prefetch(home->mask + 8, 1);
 }
 
-bool rb_history_knows(struct rb_self *me, const struct rb_touch *t)
+bool rb_accesses_knows(struct rb_self *me, const struct rb_memory_access *t)
 {
     const uint32_t generation = rb_load_acquire(&rb_process.generation);
     const struct part p = part_of(me, t, t->address, t->address + t->size, generation);
@@ -207,8 +207,8 @@ bool rb_history_knows(struct rb_self *me, const struct rb_touch *t)
 }
 
 // Touches one line of an access. The line's bucket is of its generation and locked.
-static void touch_part(struct rb_self *me, const struct part *p, const struct rb_touch *t, uint64_t where,
-                       bool record, struct rb_hit *hit)
+static void touch_part(struct rb_self *me, const struct part *p, const struct rb_memory_access *t,
+                       uint64_t where, bool record, struct rb_hit *hit)
 {
     struct rb_bucket *home = rb_bucket_of(p->line);
     rb_spin *lock = rb_bucket_lock(home);
@@ -220,7 +220,8 @@ static void touch_part(struct rb_self *me, const struct part *p, const struct rb
     rb_spin_unlock(lock);
 }
 
-void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t where, struct rb_hit *hit)
+void rb_accesses_touch(struct rb_self *me, const struct rb_memory_access *t, uint64_t where,
+                       struct rb_hit *hit)
 {
     const uint32_t generation = rb_load_acquire(&rb_process.generation);
     const uintptr_t end = t->address + t->size;

@@ -18,7 +18,7 @@
 
 // Forgets everything, by a new generation. Generations are even. While an odd one lasts nothing is
 // remembered or compared, because order is being thrown away (objects.c).
-RB_INLINE void rb_history_forget_all(void)
+RB_INLINE void rb_accesses_forget_all(void)
 {
     rb_fetch_add_acq_rel(&rb_process.generation, 2);
 }
@@ -28,9 +28,9 @@ RB_INLINE bool rb_is_remembered(uint32_t generation)
     return (generation & 1) == 0;
 }
 
-RB_HIDDEN int rb_history_init(size_t bytes);
-RB_HIDDEN bool rb_history_has_dropped(void); // for lack of room, since the start or the fork
-RB_HIDDEN void rb_history_reset_after_fork(void);
+RB_HIDDEN int rb_accesses_init(size_t bytes);
+RB_HIDDEN bool rb_accesses_has_dropped(void); // for lack of room, since the start or the fork
+RB_HIDDEN void rb_accesses_reset_after_fork(void);
 
 #define RB_LINE_SHIFT 5 // logarithm of a line's bytes
 
@@ -41,14 +41,14 @@ RB_HIDDEN void rb_history_reset_after_fork(void);
 // it, changes the line's stamp; so does a new generation.
 
 #define RB_DISTURBED 256u
-extern RB_HIDDEN uint32_t rb_history_disturbed[RB_DISTURBED]; // times, by line
+extern RB_HIDDEN uint32_t rb_accesses_disturbed[RB_DISTURBED]; // times, by line
 
 RB_INLINE uint32_t rb_line_hash(uintptr_t address)
 {
     return (uint32_t)(address >> RB_LINE_SHIFT) & (RB_DISTURBED - 1);
 }
 
-RB_INLINE bool rb_is_in_line(const struct rb_touch *t)
+RB_INLINE bool rb_is_in_line(const struct rb_memory_access *t)
 {
     return (t->address & ((1u << RB_LINE_SHIFT) - 1)) + t->size <= 1u << RB_LINE_SHIFT;
 }
@@ -59,7 +59,7 @@ RB_INLINE struct rb_recent *rb_recent_of(struct rb_self *me, uintptr_t address)
 }
 
 // Returns the line's address, and in one of its bits whether the access is atomic.
-RB_INLINE uintptr_t rb_recent_name(const struct rb_touch *t)
+RB_INLINE uintptr_t rb_recent_name(const struct rb_memory_access *t)
 {
     return (t->address | ((1u << RB_LINE_SHIFT) - 1)) - t->atomic;
 }
@@ -67,10 +67,10 @@ RB_INLINE uintptr_t rb_recent_name(const struct rb_touch *t)
 // Both terms only grow, so the sum is unchanged only if both are.
 RB_INLINE uint32_t rb_recent_stamp(uintptr_t address, uint32_t generation)
 {
-    return generation + rb_load_relaxed(&rb_history_disturbed[rb_line_hash(address)]);
+    return generation + rb_load_relaxed(&rb_accesses_disturbed[rb_line_hash(address)]);
 }
 
-RB_INLINE bool rb_history_recalls(struct rb_self *me, const struct rb_touch *t)
+RB_INLINE bool rb_accesses_recalls(struct rb_self *me, const struct rb_memory_access *t)
 {
     const struct rb_recent *r = rb_recent_of(me, t->address);
     const unsigned first = t->address & ((1u << RB_LINE_SHIFT) - 1);
@@ -83,7 +83,7 @@ RB_INLINE bool rb_history_recalls(struct rb_self *me, const struct rb_touch *t)
 
 // Returns true if the last access to the line that the thread remembers was under an older epoch. Then the
 // table has none under the current epoch, and need not be searched.
-RB_INLINE bool rb_history_is_stale(struct rb_self *me, const struct rb_touch *t)
+RB_INLINE bool rb_accesses_is_stale(struct rb_self *me, const struct rb_memory_access *t)
 {
     const struct rb_recent *r = me->recent ? rb_recent_of(me, t->address) : NULL;
 
@@ -91,21 +91,21 @@ RB_INLINE bool rb_history_is_stale(struct rb_self *me, const struct rb_touch *t)
 }
 
 // Prefetches the parts of the table that an access at the address will need.
-RB_HIDDEN void rb_history_prefetch(uintptr_t address);
+RB_HIDDEN void rb_accesses_prefetch(uintptr_t address);
 // Returns true if the access is one of those, according to its line's entries. For accesses inside one
 // line.
-RB_HIDDEN bool rb_history_knows(struct rb_self *me, const struct rb_touch *t);
+RB_HIDDEN bool rb_accesses_knows(struct rb_self *me, const struct rb_memory_access *t);
 // Checks and records; the first race found is in *hit.
-RB_HIDDEN void rb_history_touch(struct rb_self *me, const struct rb_touch *t, uint64_t where,
-                                struct rb_hit *hit);
+RB_HIDDEN void rb_accesses_touch(struct rb_self *me, const struct rb_memory_access *t, uint64_t where,
+                                 struct rb_hit *hit);
 // Compares a plain access with the history, and records nothing; empty pages cost one test each.
-RB_HIDDEN void rb_history_check(struct rb_self *me, const struct rb_touch *t, struct rb_hit *hit);
+RB_HIDDEN void rb_accesses_check(struct rb_self *me, const struct rb_memory_access *t, struct rb_hit *hit);
 // Forgets [from, from + bytes).
-RB_HIDDEN void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes);
+RB_HIDDEN void rb_accesses_forget(struct rb_self *me, uintptr_t from, size_t bytes);
 // Forgets the accesses, and writes nothing into the recording: they may be all there is to forget.
-RB_HIDDEN void rb_history_drop(struct rb_self *me, uintptr_t from, size_t bytes);
+RB_HIDDEN void rb_accesses_drop(struct rb_self *me, uintptr_t from, size_t bytes);
 // Moves the entries of [from, from + bytes) to [to, to + bytes). The ranges may overlap; all are multiples
 // of 8. No other thread uses either meanwhile.
-RB_HIDDEN void rb_history_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes);
+RB_HIDDEN void rb_accesses_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes);
 
 #endif

@@ -61,9 +61,9 @@ static size_t visit_all(struct rb_self *me, uintptr_t from, uintptr_t end, visit
 {
     size_t looked_at = 0;
 
-    for (uint64_t i = 0; i <= rb_history_table.bucket_mask; i++)
-        if (rb_load_relaxed(&rb_history_table.lines[i])) {
-            visit_bucket(me, &rb_history_table.buckets[i], from, end, function, context);
+    for (uint64_t i = 0; i <= rb_accesses_table.bucket_mask; i++)
+        if (rb_load_relaxed(&rb_accesses_table.lines[i])) {
+            visit_bucket(me, &rb_accesses_table.buckets[i], from, end, function, context);
             looked_at++;
         }
     return looked_at;
@@ -93,7 +93,7 @@ static size_t visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, vis
     const uintptr_t page = (uintptr_t)1 << RB_PAGE_SHIFT, area = (uintptr_t)1 << RB_AREA_SHIFT;
     size_t looked_at = 0;
 
-    if ((end - from) >> RB_PAGE_SHIFT > rb_history_table.bucket_mask)
+    if ((end - from) >> RB_PAGE_SHIFT > rb_accesses_table.bucket_mask)
         return visit_all(me, from, end, function, context);
     for (uintptr_t at = from; at < end && at >= from; at = (at | (page - 1)) + 1) {
         if (!rb_area_is_used(at)) {
@@ -109,7 +109,7 @@ static size_t visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, vis
 }
 
 struct check {
-    const struct rb_touch *touch;
+    const struct rb_memory_access *touch;
     struct rb_hit *hit;
 };
 
@@ -125,7 +125,7 @@ static void check_entry(struct rb_self *me, struct rb_bucket *b, unsigned i, uin
     rb_racing_tell(&best, rb_entry_line(b, i), c->hit);
 }
 
-void rb_history_check(struct rb_self *me, const struct rb_touch *t, struct rb_hit *hit)
+void rb_accesses_check(struct rb_self *me, const struct rb_memory_access *t, struct rb_hit *hit)
 {
     struct check check = {t, hit};
 
@@ -141,15 +141,15 @@ static void drop_bytes(struct rb_self *me, struct rb_bucket *b, unsigned i, uint
     forget_bytes(b, i, mask);
 }
 
-void rb_history_forget(struct rb_self *me, uintptr_t from, size_t bytes)
+void rb_accesses_forget(struct rb_self *me, uintptr_t from, size_t bytes)
 {
     if (!bytes || from + bytes < from)
         return;
     rb_record_forget(me, from, bytes);
-    rb_history_drop(me, from, bytes);
+    rb_accesses_drop(me, from, bytes);
 }
 
-void rb_history_drop(struct rb_self *me, uintptr_t from, size_t bytes)
+void rb_accesses_drop(struct rb_self *me, uintptr_t from, size_t bytes)
 {
     me->count.forgotten += visit_range(me, from, from + bytes, drop_bytes, NULL);
 }
@@ -196,14 +196,14 @@ static bool move_some(struct rb_self *me, uintptr_t from, uintptr_t to)
 
 static void move_granule(struct rb_self *me, uintptr_t from, uintptr_t to)
 {
-    rb_history_drop(me, to, 8);
+    rb_accesses_drop(me, to, 8);
     if (rb_line_of(from) == RB_NO_LINE || rb_line_of(to) == RB_NO_LINE)
         return;
     while (move_some(me, from, to))
         ;
 }
 
-void rb_history_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes)
+void rb_accesses_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes)
 {
     rb_record_forget(me, from, bytes);
     rb_record_forget(me, to, bytes);

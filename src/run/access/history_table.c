@@ -6,61 +6,62 @@
 
 #include "run/core/footprint.h"
 
-struct rb_history_table rb_history_table;
-uint32_t rb_history_disturbed[RB_DISTURBED];
+struct rb_accesses_table rb_accesses_table;
+uint32_t rb_accesses_disturbed[RB_DISTURBED];
 static bool has_dropped;
 
-int rb_history_init(size_t bytes)
+int rb_accesses_init(size_t bytes)
 {
     size_t count = 64;
 
     while (count * 2 * sizeof(struct rb_bucket) <= bytes)
         count *= 2;
-    rb_history_table.buckets = mmap(NULL, count * sizeof(struct rb_bucket), PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (rb_history_table.buckets == MAP_FAILED)
+    rb_accesses_table.buckets = mmap(NULL, count * sizeof(struct rb_bucket), PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (rb_accesses_table.buckets == MAP_FAILED)
         return -ENOMEM;
-    rb_history_table.pages = mmap(NULL, RB_PAGES * sizeof(*rb_history_table.pages), PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (rb_history_table.pages == MAP_FAILED)
+    rb_accesses_table.pages = mmap(NULL, RB_PAGES * sizeof(*rb_accesses_table.pages), PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (rb_accesses_table.pages == MAP_FAILED)
         return -ENOMEM;
-    rb_history_table.bucket_mask = count - 1;
-    rb_history_table.column_mask = count / RB_ROWS - 1;
-    rb_history_table.bucket_shift = 64 - (unsigned)__builtin_ctzl(count);
-    rb_footprint_map(rb_history_table.buckets, count * sizeof(struct rb_bucket));
-    rb_history_table.lines = mmap(NULL, count * sizeof(*rb_history_table.lines), PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (rb_history_table.lines == MAP_FAILED)
+    rb_accesses_table.bucket_mask = count - 1;
+    rb_accesses_table.column_mask = count / RB_ROWS - 1;
+    rb_accesses_table.bucket_shift = 64 - (unsigned)__builtin_ctzl(count);
+    rb_footprint_map(rb_accesses_table.buckets, count * sizeof(struct rb_bucket));
+    rb_accesses_table.lines = mmap(NULL, count * sizeof(*rb_accesses_table.lines), PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (rb_accesses_table.lines == MAP_FAILED)
         return -ENOMEM;
-    rb_history_table.locks = mmap(NULL, count / RB_ROWS * sizeof(*rb_history_table.locks),
-                                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (rb_history_table.locks == MAP_FAILED)
+    rb_accesses_table.locks =
+        mmap(NULL, count / RB_ROWS * sizeof(*rb_accesses_table.locks), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (rb_accesses_table.locks == MAP_FAILED)
         return -ENOMEM;
-    rb_footprint_map(rb_history_table.locks, count / RB_ROWS * sizeof(*rb_history_table.locks));
-    rb_footprint_map(rb_history_table.pages, RB_PAGES * sizeof(*rb_history_table.pages));
-    rb_footprint_table(rb_history_table.pages, RB_PAGES * sizeof(*rb_history_table.pages));
-    rb_footprint_map(rb_history_table.lines, count * sizeof(*rb_history_table.lines));
+    rb_footprint_map(rb_accesses_table.locks, count / RB_ROWS * sizeof(*rb_accesses_table.locks));
+    rb_footprint_map(rb_accesses_table.pages, RB_PAGES * sizeof(*rb_accesses_table.pages));
+    rb_footprint_table(rb_accesses_table.pages, RB_PAGES * sizeof(*rb_accesses_table.pages));
+    rb_footprint_map(rb_accesses_table.lines, count * sizeof(*rb_accesses_table.lines));
     return 0;
 }
 
-bool rb_history_has_dropped(void)
+bool rb_accesses_has_dropped(void)
 {
     return rb_load_relaxed(&has_dropped);
 }
 
 // Single-threaded: the pages come back as zeros.
-void rb_history_reset_after_fork(void)
+void rb_accesses_reset_after_fork(void)
 {
-    if (!rb_history_table.buckets)
+    if (!rb_accesses_table.buckets)
         return;
-    madvise(rb_history_table.buckets, (rb_history_table.bucket_mask + 1) * sizeof(struct rb_bucket),
+    madvise(rb_accesses_table.buckets, (rb_accesses_table.bucket_mask + 1) * sizeof(struct rb_bucket),
             MADV_DONTNEED);
-    madvise(rb_history_table.pages, RB_PAGES * sizeof(*rb_history_table.pages), MADV_DONTNEED);
-    madvise(rb_history_table.lines, (rb_history_table.bucket_mask + 1) * sizeof(*rb_history_table.lines),
+    madvise(rb_accesses_table.pages, RB_PAGES * sizeof(*rb_accesses_table.pages), MADV_DONTNEED);
+    madvise(rb_accesses_table.lines, (rb_accesses_table.bucket_mask + 1) * sizeof(*rb_accesses_table.lines),
             MADV_DONTNEED);
-    madvise(rb_history_table.locks, (rb_history_table.column_mask + 1) * sizeof(*rb_history_table.locks),
+    madvise(rb_accesses_table.locks, (rb_accesses_table.column_mask + 1) * sizeof(*rb_accesses_table.locks),
             MADV_DONTNEED);
-    __builtin_memset(rb_history_table.areas, 0, sizeof(rb_history_table.areas));
+    __builtin_memset(rb_accesses_table.areas, 0, sizeof(rb_accesses_table.areas));
     has_dropped = false;
 }
 

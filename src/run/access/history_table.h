@@ -44,7 +44,7 @@ struct rb_bucket {
 } __attribute__((aligned(512)));
 _Static_assert(sizeof(struct rb_bucket) == 512, "eight cache lines");
 
-extern RB_HIDDEN struct rb_history_table {
+extern RB_HIDDEN struct rb_accesses_table {
     struct rb_bucket *buckets;
     rb_spin *locks; // of the columns
     uint64_t bucket_mask, column_mask;
@@ -56,7 +56,7 @@ extern RB_HIDDEN struct rb_history_table {
     // Areas of 2 MiB that ever had an entry: a bit for each, hashed. Most of a new thread's stack lies in
     // others.
     uint64_t areas[64];
-} rb_history_table;
+} rb_accesses_table;
 
 static inline uint64_t rb_line_of(uintptr_t address)
 {
@@ -73,7 +73,7 @@ static inline uintptr_t rb_line_address(uint64_t line)
     return address < RB_MEMORY_END ? address : address - RB_MEMORY_END + RB_MADE_UP;
 }
 
-static inline uint64_t rb_history_mix(uint64_t x)
+static inline uint64_t rb_accesses_mix(uint64_t x)
 {
     x *= 0x9e3779b97f4a7c15u;
     return x ^ x >> 29;
@@ -85,31 +85,33 @@ static inline struct rb_bucket *rb_bucket_of(uint64_t line)
 {
     const uint64_t page = line >> (RB_PAGE_SHIFT - RB_LINE_SHIFT);
 
-    return &rb_history_table.buckets[((page * 0x9e3779b97f4a7c15u >> rb_history_table.bucket_shift) + line) &
-                                     rb_history_table.bucket_mask];
+    return &rb_accesses_table
+                .buckets[((page * 0x9e3779b97f4a7c15u >> rb_accesses_table.bucket_shift) + line) &
+                         rb_accesses_table.bucket_mask];
 }
 
 static inline rb_spin *rb_bucket_lock(const struct rb_bucket *b)
 {
-    return &rb_history_table.locks[(uint64_t)(b - rb_history_table.buckets) & rb_history_table.column_mask];
+    return &rb_accesses_table
+                .locks[(uint64_t)(b - rb_accesses_table.buckets) & rb_accesses_table.column_mask];
 }
 
 // Returns a bucket of the column. They are far apart, so that memory full of accesses finds room elsewhere.
 static inline struct rb_bucket *rb_bucket_row(const struct rb_bucket *b, unsigned row)
 {
-    return &rb_history_table.buckets[((uint64_t)(b - rb_history_table.buckets) +
-                                      row * (rb_history_table.column_mask + 1)) &
-                                     rb_history_table.bucket_mask];
+    return &rb_accesses_table.buckets[((uint64_t)(b - rb_accesses_table.buckets) +
+                                       row * (rb_accesses_table.column_mask + 1)) &
+                                      rb_accesses_table.bucket_mask];
 }
 
 static inline uint64_t *rb_bucket_lines(const struct rb_bucket *b)
 {
-    return &rb_history_table.lines[b - rb_history_table.buckets];
+    return &rb_accesses_table.lines[b - rb_accesses_table.buckets];
 }
 
 static inline uint64_t rb_line_bit(uint64_t line)
 {
-    return (uint64_t)1 << (rb_history_mix(line) >> 58);
+    return (uint64_t)1 << (rb_accesses_mix(line) >> 58);
 }
 
 // Counters of neighbouring pages are neighbours.
@@ -117,16 +119,16 @@ static inline uint32_t *rb_page_of(uintptr_t address)
 {
     const uint64_t page = address >> RB_PAGE_SHIFT & ((1u << (RB_AREA_SHIFT - RB_PAGE_SHIFT)) - 1);
 
-    return &rb_history_table
-                .pages[((rb_history_mix(address >> RB_AREA_SHIFT) >> 20) + page) & (RB_PAGES - 1)];
+    return &rb_accesses_table
+                .pages[((rb_accesses_mix(address >> RB_AREA_SHIFT) >> 20) + page) & (RB_PAGES - 1)];
 }
 
 static inline uint64_t *rb_area_of(uintptr_t address, uint64_t *bit)
 {
-    const uint64_t hash = rb_history_mix(address >> RB_AREA_SHIFT) >> 40;
+    const uint64_t hash = rb_accesses_mix(address >> RB_AREA_SHIFT) >> 40;
 
     *bit = (uint64_t)1 << (hash & 63);
-    return &rb_history_table.areas[hash >> 6 & (RB_LENGTH(rb_history_table.areas) - 1)];
+    return &rb_accesses_table.areas[hash >> 6 & (RB_LENGTH(rb_accesses_table.areas) - 1)];
 }
 
 static inline bool rb_area_is_used(uintptr_t address)
@@ -186,7 +188,7 @@ static inline void rb_page_count(uint64_t line, uint32_t change)
 // Voids the threads' memory of the line (struct rb_recent).
 static inline void rb_line_disturb(uint64_t line)
 {
-    rb_fetch_add_relaxed(&rb_history_disturbed[rb_line_hash(rb_line_address(line))], 1);
+    rb_fetch_add_relaxed(&rb_accesses_disturbed[rb_line_hash(rb_line_address(line))], 1);
 }
 
 static inline void rb_entry_clear(struct rb_bucket *b, unsigned i)
@@ -225,7 +227,7 @@ static inline uint32_t rb_line_mask(unsigned first, unsigned bytes)
 }
 
 // Returns true if an entry's access, which is not ordered before this one, conflicts with it.
-static inline bool rb_entry_conflicts(const struct rb_touch *t, uint64_t epoch)
+static inline bool rb_entry_conflicts(const struct rb_memory_access *t, uint64_t epoch)
 {
     return (t->write || rb_epoch_is_write(epoch)) && !(t->atomic && (epoch & RB_ENTRY_ATOMIC));
 }

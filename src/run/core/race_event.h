@@ -35,7 +35,7 @@ RB_INLINE uint32_t rb_where_size(uint64_t where)
     return (uint32_t)where & 255; // 255: that or more
 }
 
-struct rb_touch {
+struct rb_memory_access {
     uintptr_t address;
     size_t size;
     bool write, atomic;

@@ -20,7 +20,7 @@ RB_INLINE bool rb_watchpoints_due(void)
 }
 
 // Sets a breakpoint on an access that the sampler has taken.
-RB_HIDDEN void rb_watchpoints_arm(struct rb_self *me, const struct rb_touch *t, uintptr_t pc);
+RB_HIDDEN void rb_watchpoints_arm(struct rb_self *me, const struct rb_memory_access *t, uintptr_t pc);
 // Opens the breakpoints if watch= or the sampler wants them. The calling thread has them from now on, and
 // so have all threads that it and its descendants make. Inside the guard, before the second thread.
 RB_HIDDEN void rb_watchpoints_open(void);
@@ -48,7 +48,7 @@ RB_HIDDEN void rb_libraries_thread_ends(struct rb_self *me);
 
 // Keeps a race the thread has just found, until rb_races_report is called without a lock held. Cheap when
 // the pair of places is known already.
-RB_HIDDEN void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t where,
+RB_HIDDEN void rb_race_found(struct rb_self *me, const struct rb_memory_access *now, uint64_t where,
                              const struct rb_hit *before);
 RB_HIDDEN void rb_races_report_slow(struct rb_self *me);
 // Set when a middle process of the reporter has ended and is to be reaped. The process writes it as its

@@ -282,6 +282,6 @@ RB_EXPORT void __tsan_flush_memory(void)
 
     if (!me)
         return;
-    rb_history_forget_all();
+    rb_accesses_forget_all();
     rb_leave(me);
 }

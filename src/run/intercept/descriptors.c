@@ -165,7 +165,7 @@ static void begin_number(unsigned fd)
 
     if (me) {
         if (fd < RB_FD_DESCRIPTORS)
-            rb_history_forget(me, WORDS + (uintptr_t)fd * WORD, WORD);
+            rb_accesses_forget(me, WORDS + (uintptr_t)fd * WORD, WORD);
         acquire_number(me, fd);
         rb_leave(me);
     }

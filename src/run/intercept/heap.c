@@ -118,7 +118,7 @@ static inline struct rb_block load_block(const struct place *p)
 void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
 {
     rb_collide_forget(address, size);
-    rb_history_forget(me, address, size);
+    rb_accesses_forget(me, address, size);
     rb_objects_forget(me, address, size);
 }
 

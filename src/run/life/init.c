@@ -177,7 +177,7 @@ static bool set_up(void)
     rb_arena_init(&rb_host.kept, (size_t)64 << 20);
     rb_footprint_arena(&rb_sampling_process.arena);
     rb_footprint_table(rb_unwind_slots, sizeof(rb_unwind_slots));
-    return rb_history_init(memory / 2) == 0 && rb_stack_init(memory / 8) == 0 &&
+    return rb_accesses_init(memory / 2) == 0 && rb_stack_init(memory / 8) == 0 &&
            (sampler.ops == &rb_sample_none || rb_heap_init(memory / 16) == 0) && rb_objects_init() == 0 &&
            rb_threads_init() == 0 && rb_race_reports_init() == 0 && rb_sites_init(memory) == 0 &&
            rb_sampling_init(&sampler, choose_seed()) == 0;
@@ -306,7 +306,7 @@ void rb_init_after_fork(void)
     rb_process.lost_edges = rb_process.races = rb_process.suppressed = 0;
     rb_objects_reset_after_fork();
     rb_barriers_reset_after_fork();
-    rb_history_reset_after_fork();
+    rb_accesses_reset_after_fork();
     rb_stack_reset();
     rb_races_reset_after_fork();
     rb_record_stop_after_fork();

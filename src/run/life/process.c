@@ -443,7 +443,7 @@ static int forget_newest(struct dl_phdr_info *info, size_t size, void *of)
         return 0;
     }
     rb_collide_forget(r.from, r.to - r.from);
-    rb_history_forget(n->me, r.from, r.to - r.from);
+    rb_accesses_forget(n->me, r.from, r.to - r.from);
     return 0;
 }
 

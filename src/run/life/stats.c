@@ -151,7 +151,7 @@ void rb_stats_say_dropped(void)
     char line[256];
     struct rb_text t;
 
-    if (!rb_history_has_dropped())
+    if (!rb_accesses_has_dropped())
         return;
     rb_threads_totals(&totals);
     if (!totals.rt.dropped)

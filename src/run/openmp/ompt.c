@@ -173,7 +173,7 @@ static void complete_task(struct rb_self *me, ompt_data_t *data, const struct rb
 
     rb_omp_task_end(me, task, under);
     if (task->memory_bytes)
-        rb_history_forget(me, task->memory, task->memory_bytes);
+        rb_accesses_forget(me, task->memory, task->memory_bytes);
     data->ptr = NULL;
     rb_omp_put(me, task);
 }
@@ -209,7 +209,7 @@ static void on_prior(struct rb_self *me, ompt_data_t *data, int status, const st
     case ompt_task_late_fulfill:
         rb_omp_task_fulfill(me, prior);
         if (prior->memory_bytes)
-            rb_history_forget(me, prior->memory, prior->memory_bytes);
+            rb_accesses_forget(me, prior->memory, prior->memory_bytes);
         data->ptr = NULL;
         rb_omp_put(me, prior);
         break;

@@ -330,7 +330,7 @@ static bool is_known(uintptr_t from, size_t bytes)
            bytes <= RB_RAW_MADE_UP - (from & (RB_RAW_MADE_UP - 1));
 }
 
-void rb_record_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
+void rb_record_access(struct rb_self *me, const struct rb_memory_access *t, uintptr_t pc)
 {
     const unsigned op = (t->atomic ? RB_RAW_ATOMIC_READ : RB_READ) + t->write;
     struct rb_record *r = me->record;

@@ -13,11 +13,11 @@
 // cleared too (coherence). So the recorded events contain everything that happened before any of them.
 extern RB_HIDDEN bool rb_recording;
 
-struct rb_touch;
+struct rb_memory_access;
 RB_HIDDEN int rb_record_start(const char *path);
 RB_HIDDEN void rb_record_finish(void);
 RB_HIDDEN void rb_record_stop_after_fork(void);
-RB_HIDDEN void rb_record_access(struct rb_self *me, const struct rb_touch *t, uintptr_t pc);
+RB_HIDDEN void rb_record_access(struct rb_self *me, const struct rb_memory_access *t, uintptr_t pc);
 // The accesses that one call of a hook announced last, two at most (a copy reads and writes).
 struct rb_undone {
     unsigned count;

@@ -27,7 +27,7 @@
 
 struct rb_found {
     struct rb_found *next;
-    struct rb_touch now;
+    struct rb_memory_access now;
     uint64_t where;
     struct rb_hit before;
 };
@@ -125,7 +125,7 @@ static bool is_new(uint64_t places, uint64_t address)
     return neither;
 }
 
-void rb_race_found(struct rb_self *me, const struct rb_touch *now, uint64_t where,
+void rb_race_found(struct rb_self *me, const struct rb_memory_access *now, uint64_t where,
                    const struct rb_hit *before)
 {
     int fd;
@@ -311,7 +311,7 @@ static void put_head(struct rb_text *t)
     rb_put_string(t, rb_program_path());
 }
 
-static void put_value(struct rb_text *t, const struct rb_touch *now)
+static void put_value(struct rb_text *t, const struct rb_memory_access *now)
 {
     uint64_t value;
     int fd;

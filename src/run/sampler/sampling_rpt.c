@@ -92,7 +92,7 @@ static uint64_t draw_window(uint64_t from)
 static void open_window(struct rb_self *me)
 {
     rb_store_release(&state, state + 1);
-    rb_history_forget_all();
+    rb_accesses_forget_all();
     rb_store_release(&state, state + 1);
     me->count.windows++;
 }

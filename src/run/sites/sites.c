@@ -42,7 +42,7 @@ static uint32_t queued, impatience, patience = PATIENCE;
 
 static rb_spin flips; // pages are writable; taken before `lock` where both are
 uint64_t rb_flips_epoch;
-RB_TLS struct rb_drowsy rb_drowsy;
+RB_TLS struct rb_queued rb_queued;
 static uint32_t holds;
 static bool frozen; // code belongs to the program: only gates are switched
 static uint64_t flipped;
@@ -354,7 +354,7 @@ static bool is_due(const struct rb_site *s, enum rb_site_state to)
 {
     if (rb_site_is_gate(s))
         return is_closed(s) == (to == RB_SITE_AWAKE);
-    return to == RB_SITE_ASLEEP ? s->state <= RB_SITE_DROWSY : s->state == RB_SITE_ASLEEP;
+    return to == RB_SITE_ASLEEP ? s->state <= RB_SITE_QUEUED : s->state == RB_SITE_ASLEEP;
 }
 
 // Sites to be flipped: a list, or all sites that are wanted.
@@ -440,11 +440,11 @@ static void skip_queued(const struct rb_site *s)
 {
     const uint64_t epoch = rb_load_relaxed(&rb_flips_epoch);
 
-    if (epoch % 2 == 0 || s->state != RB_SITE_DROWSY)
+    if (epoch % 2 == 0 || s->state != RB_SITE_QUEUED)
         return;
-    if (rb_drowsy.epoch != epoch)
-        rb_drowsy = (struct rb_drowsy){.epoch = epoch};
-    *rb_drowsy_place(s->pc) = s->pc;
+    if (rb_queued.epoch != epoch)
+        rb_queued = (struct rb_queued){.epoch = epoch};
+    *rb_queued_place(s->pc) = s->pc;
 }
 
 // Patches the queued sites. The thread may lose its core here, or wait for others: the clock gives the time
@@ -491,7 +491,7 @@ bool rb_site_sleep(struct rb_self *me, struct rb_site *s)
         rb_spin_lock(&lock);
         if (s->state == RB_SITE_AWAKE && queued < QUEUE) {
             queue[queued++] = s;
-            s->state = RB_SITE_DROWSY;
+            s->state = RB_SITE_QUEUED;
         }
         rb_spin_unlock(&lock);
     }
@@ -578,7 +578,7 @@ void rb_sites_freeze(uintptr_t from, uintptr_t to)
     rb_spin_lock(&lock);
     rb_store_relaxed(&frozen, true);
     for (uint32_t r = 1; r <= used; r++)
-        if (record[r].bytes_back && record[r].state <= RB_SITE_DROWSY)
+        if (record[r].bytes_back && record[r].state <= RB_SITE_QUEUED)
             record[r].state = RB_SITE_REFUSED;
     queued = 0;
     rb_spin_unlock(&lock);
@@ -600,7 +600,7 @@ void rb_sites_counts(struct rb_site_counts *counts)
             continue;
         }
         counts->sites += record[r].state < RB_SITE_REFUSED;
-        counts->awake += record[r].state <= RB_SITE_DROWSY;
+        counts->awake += record[r].state <= RB_SITE_QUEUED;
         counts->refused += record[r].state == RB_SITE_REFUSED;
     }
 }

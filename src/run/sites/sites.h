@@ -1,12 +1,12 @@
 // Call sites of hooks that can be switched off in the code: docs/sites.md. And gates of functions with two
 // copies, which are switched by a byte in the data: docs/bodies.md. A site is awake while its hook is
-// called, drowsy while it is queued for patching, and asleep when patched.
+// called, queued while it waits for its patch, and asleep when patched.
 #ifndef RB_RUN_SITES_SITES_H
 #define RB_RUN_SITES_SITES_H
 
 #include "run/core/rt.h"
 
-enum rb_site_state { RB_SITE_AWAKE, RB_SITE_DROWSY, RB_SITE_ASLEEP, RB_SITE_REFUSED, RB_SITE_DEAD };
+enum rb_site_state { RB_SITE_AWAKE, RB_SITE_QUEUED, RB_SITE_ASLEEP, RB_SITE_REFUSED, RB_SITE_DEAD };
 
 struct rb_site {
     uintptr_t pc; // return address of the call; of a gate, its byte
@@ -68,19 +68,19 @@ RB_INLINE bool rb_site_can_sleep(const struct rb_site *s)
 // Per-thread cache of sites queued for patching, found while another thread writes code. That thread may
 // have lost the core, so nothing is asked about these sites until the epoch changes. Read by the hooks
 // themselves (arch_hooks_*.S), 16 places by bits 3 to 6 of the address.
-struct rb_drowsy {
+struct rb_queued {
     uint64_t epoch;
     uintptr_t pc[16];
 };
-extern RB_TLS RB_HIDDEN struct rb_drowsy rb_drowsy;
+extern RB_TLS RB_HIDDEN struct rb_queued rb_queued;
 extern RB_HIDDEN uint64_t rb_flips_epoch; // odd while code is being written
-RB_INLINE uintptr_t *rb_drowsy_place(uintptr_t pc)
+RB_INLINE uintptr_t *rb_queued_place(uintptr_t pc)
 {
-    return &rb_drowsy.pc[pc >> 3 & 15];
+    return &rb_queued.pc[pc >> 3 & 15];
 }
-RB_INLINE bool rb_is_drowsy(uintptr_t pc)
+RB_INLINE bool rb_is_queued(uintptr_t pc)
 {
-    return RB_UNLIKELY(*rb_drowsy_place(pc) == pc) && rb_drowsy.epoch == rb_load_relaxed(&rb_flips_epoch);
+    return RB_UNLIKELY(*rb_queued_place(pc) == pc) && rb_queued.epoch == rb_load_relaxed(&rb_flips_epoch);
 }
 
 // Returns the nearest site before `pc`, at most `most` bytes away in the same code, as the return address

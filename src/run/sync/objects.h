@@ -71,7 +71,7 @@ RB_INLINE void rb_object_loses(struct rb_object *o)
 
 // Forgets the objects in [from, from + bytes).
 RB_HIDDEN void rb_objects_forget(struct rb_self *me, uintptr_t from, size_t bytes);
-// Moves the objects in [from, from + bytes) to [to, to + bytes); see rb_history_move.
+// Moves the objects in [from, from + bytes) to [to, to + bytes); see rb_accesses_move.
 RB_HIDDEN void rb_objects_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes);
 
 #endif

@@ -14,7 +14,7 @@ void rb_lost_edge(struct rb_self *me)
     if (me)
         me->engine.blind = false;
     rb_fetch_add_relaxed(&rb_process.lost_edges, 1);
-    rb_history_forget_all();
+    rb_accesses_forget_all();
 }
 
 // Counts a lost edge if the engine gave one up. After each step of the engine.

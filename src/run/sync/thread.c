@@ -355,7 +355,7 @@ void rb_thread_begin(struct rb_self *child)
     rb_self_tls = child;
     child->busy = 1;
     begin_thread(child);
-    rb_history_forget(child, child->walk.stack_lo, child->walk.stack_hi - child->walk.stack_lo);
+    rb_accesses_forget(child, child->walk.stack_lo, child->walk.stack_hi - child->walk.stack_lo);
     rb_sync_acquire(child, &child->begun);
     rb_leave(child);
 }
@@ -379,7 +379,7 @@ void rb_thread_end(struct rb_self *me)
 {
     rb_fences_free(me, me);
     // A later thread may get a part of this stack, and know only its own bounds.
-    rb_history_forget(me, me->walk.stack_lo, me->walk.stack_hi - me->walk.stack_lo);
+    rb_accesses_forget(me, me->walk.stack_lo, me->walk.stack_hi - me->walk.stack_lo);
     rb_signal_stack_end(me);
     rb_libraries_thread_ends(me);
     rb_sync_release_store(me, &me->ended);

@@ -65,6 +65,6 @@ bool rb_trapped_find(const struct rb_self *me, uintptr_t watched, unsigned bytes
     }
     if (address >= watched + bytes || watched >= address + code.size)
         return false;
-    caught->touch = (struct rb_touch){address, code.size, code.writes, false, true};
+    caught->touch = (struct rb_memory_access){address, code.size, code.writes, false, true};
     return true;
 }

@@ -49,7 +49,7 @@ struct slot {
     struct rb_self *owner;
     uint64_t steps;      // of the owner, at e1
     uint32_t generation; // of the history: accesses from before a lost edge do not count
-    struct rb_touch touch;
+    struct rb_memory_access touch;
     uint64_t where;
     uint64_t until; // nanoseconds of the monotonic clock
     uint8_t own_hits, other_hits;
@@ -121,7 +121,7 @@ static bool is_due(struct rb_self *me, struct rb_site *site)
     return site->taken < FIRST || rb_load_relaxed(&left) != 0;
 }
 
-static bool is_wanted(struct rb_self *me, struct rb_site *site, const struct rb_touch *t)
+static bool is_wanted(struct rb_self *me, struct rb_site *site, const struct rb_memory_access *t)
 {
     const uint32_t share = site->taken / FIRST < LEAST_SHARE ? site->taken / FIRST : LEAST_SHARE;
 
@@ -130,7 +130,7 @@ static bool is_wanted(struct rb_self *me, struct rb_site *site, const struct rb_
            rb_rng_below(&me->rng, (uint64_t)1 << share) == 0 && !rb_trapped_is_own(me, t->address);
 }
 
-static void write_slot(struct rb_self *me, struct slot *s, const struct rb_touch *t, uintptr_t pc,
+static void write_slot(struct rb_self *me, struct slot *s, const struct rb_memory_access *t, uintptr_t pc,
                        uint64_t now)
 {
     rb_store_relaxed(&s->armed, 0);
@@ -146,7 +146,7 @@ static void write_slot(struct rb_self *me, struct slot *s, const struct rb_touch
     rb_store_release(&s->armed, uses);
 }
 
-static bool is_covered(const struct rb_touch *t, uint64_t now)
+static bool is_covered(const struct rb_memory_access *t, uint64_t now)
 {
     for (unsigned i = 0; i < rb_breakpoints.count; i++)
         if (!is_free(i, now) && slots[i].touch.address - t->address < t->size)
@@ -155,7 +155,7 @@ static bool is_covered(const struct rb_touch *t, uint64_t now)
 }
 
 // Sets a breakpoint for e1. Returns its number, or RB_BREAKPOINT_NONE.
-static unsigned set_breakpoint(struct rb_self *me, struct rb_site *site, const struct rb_touch *t,
+static unsigned set_breakpoint(struct rb_self *me, struct rb_site *site, const struct rb_memory_access *t,
                                uintptr_t pc)
 {
     const int saved = errno;
@@ -187,7 +187,7 @@ static unsigned set_breakpoint(struct rb_self *me, struct rb_site *site, const s
 
 // Reads the value by the kernel, which does not fault: the bytes that a hook announces need not exist.
 // Returns false if it cannot be read.
-static bool read_value(const struct rb_touch *t, uint64_t *value)
+static bool read_value(const struct rb_memory_access *t, uint64_t *value)
 {
     const struct iovec from = {(void *)t->address, t->size < 8 ? t->size : 8}, to = {value, 8};
 
@@ -207,7 +207,7 @@ static void await_end(const uint32_t *armed, uint32_t number, uint64_t until)
 }
 
 // Delays the thread before e1 until another thread's access traps, or the limit is over. Leaves the guard.
-static void delay_access(struct rb_self *me, unsigned i, const struct rb_touch *t)
+static void delay_access(struct rb_self *me, unsigned i, const struct rb_memory_access *t)
 {
     const int saved = errno;
     const uint32_t number = number_of(&slots[i]);
@@ -253,7 +253,8 @@ static void count_call(struct rb_self *me, struct rb_site *site)
         rb_site_sleep(me, site);
 }
 
-static unsigned offer_access(struct rb_self *me, struct rb_site *site, const struct rb_touch *t, uintptr_t pc)
+static unsigned offer_access(struct rb_self *me, struct rb_site *site, const struct rb_memory_access *t,
+                             uintptr_t pc)
 {
     count_call(me, site);
     return !is_delayed() && is_wanted(me, site, t) ? set_breakpoint(me, site, t, pc) : RB_BREAKPOINT_NONE;
@@ -261,7 +262,8 @@ static unsigned offer_access(struct rb_self *me, struct rb_site *site, const str
 
 void rb_collide_access(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
 {
-    const struct rb_touch t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0, true};
+    const struct rb_memory_access t = {address, size, (how & RB_HOW_WRITE) != 0, (how & RB_HOW_ATOMIC) != 0,
+                                       true};
     unsigned got = RB_BREAKPOINT_NONE;
 
     if (size && address + size > address && !t.atomic) {
@@ -295,7 +297,7 @@ static void report_race(struct rb_self *me, const struct slot *e1, const struct 
 }
 
 // Returns true if e1, unchanged, races with e2. Counts the reason otherwise.
-static bool is_race(struct rb_self *me, const struct slot *e1, const struct rb_touch *e2)
+static bool is_race(struct rb_self *me, const struct slot *e1, const struct rb_memory_access *e2)
 {
     if (!(e1->touch.write || e2->write) || (e2->write ? me->ignore_writes : me->ignore_reads)) {
         me->count.watch_dropped++;

@@ -63,7 +63,7 @@ static uint8_t tried[PLACES];
 
 // An access to be watched.
 struct wanted {
-    struct rb_touch touch;
+    struct rb_memory_access touch;
     uintptr_t pc;
     uint32_t generation;
     uint64_t since; // ticks
@@ -176,7 +176,7 @@ void rb_watchpoints_reset_after_fork(void)
 // ---- arming --------------------------------------------------------------------------------------------
 
 // Chooses a free breakpoint, or one in use; RB_BREAKPOINT_NONE: the bytes have one.
-static unsigned choose_breakpoint(const struct rb_touch *t)
+static unsigned choose_breakpoint(const struct rb_memory_access *t)
 {
     unsigned free_one = RB_BREAKPOINT_NONE;
 
@@ -207,7 +207,7 @@ static void set_breakpoint(struct rb_self *me, const struct wanted *w)
 {
     const int saved = errno;
     const uint64_t start = rb_arch_ticks();
-    const struct rb_touch *t = &w->touch;
+    const struct rb_memory_access *t = &w->touch;
     unsigned number;
 
     if (!rb_spin_try(&lock))
@@ -231,7 +231,7 @@ static void set_breakpoint(struct rb_self *me, const struct wanted *w)
 
 // A read is watched at once: its own thread's reads do not trap. A write would first trap itself, because
 // the hook comes before it: it waits for the thread's next access, if that comes soon.
-void rb_watchpoints_arm(struct rb_self *me, const struct rb_touch *t, uintptr_t pc)
+void rb_watchpoints_arm(struct rb_self *me, const struct rb_memory_access *t, uintptr_t pc)
 {
     const struct wanted w = {*t, pc, rb_load_relaxed(&rb_process.generation), rb_arch_ticks()};
 

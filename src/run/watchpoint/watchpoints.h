@@ -38,7 +38,7 @@ RB_HIDDEN const char *rb_watchpoints_missing(void);
 // announced. So atomics (done in the runtime), libc, inline assembly and code without hooks are not shown.
 
 struct rb_trapped {
-    struct rb_touch touch;
+    struct rb_memory_access touch;
     uintptr_t site; // return address of the call of its hook
 };
 

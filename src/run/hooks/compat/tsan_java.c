@@ -72,7 +72,7 @@ static void move_objects(struct rb_self *me, uintptr_t from, uintptr_t to, size_
 {
     const bool up = to > from;
 
-    rb_history_move(me, from, to, size);
+    rb_accesses_move(me, from, to, size);
     rb_objects_move(me, from, to, size);
     if (!is_in_heap(from, size) || !is_in_heap(to, size))
         return;

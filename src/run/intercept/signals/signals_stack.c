@@ -68,7 +68,7 @@ void rb_signal_stack_end(struct rb_self *me)
 
     if (!ours || RB_REAL(sigaltstack)(&none, NULL))
         return;
-    rb_history_forget(me, (uintptr_t)ours, OURS);
+    rb_accesses_forget(me, (uintptr_t)ours, OURS);
     munmap(ours, OURS);
     ours = NULL;
 }

@@ -20,7 +20,7 @@ int64_t rb_episode_price(void)
 void rb_episode_resume(void)
 {
     rb_store_release(&rb_process.rests, false);
-    rb_history_forget_all();
+    rb_accesses_forget_all();
     rb_store_release(&rb_now.taking, true);
     rb_book.episodes++;
 }
