@@ -16,7 +16,7 @@ RB_INLINE void rb_access(const volatile void *address, size_t size, unsigned how
     rb_access_slow((uintptr_t)address, size, how, pc);
 }
 
-// The same at places that cannot sleep: atomics, interceptors.
+// Returns true if the access is passed over, at a place that cannot sleep: atomics, interceptors.
 RB_INLINE bool rb_passes_odd(void)
 {
     if (rb_odd_skip > 0) {
@@ -26,7 +26,7 @@ RB_INLINE bool rb_passes_odd(void)
     return --rb_skip >= 0;
 }
 
-// The same for a call that makes a few such accesses: passes over all of them at once, without saving a
+// Returns true for a call that makes a few such accesses if all are passed over at once, without saving a
 // register.
 RB_INLINE bool rb_passes_odd_call(void)
 {
@@ -42,7 +42,7 @@ RB_INLINE void rb_access_odd(const volatile void *address, size_t size, unsigned
         rb_access_slow((uintptr_t)address, size, how, pc);
 }
 
-// The same from inside the guard, for interceptors that have entered already.
+// Handles an access from inside the guard, for interceptors that have entered already.
 RB_HIDDEN void rb_access_inside(struct rb_self *me, uintptr_t address, size_t size, unsigned how,
                                 uintptr_t pc);
 

@@ -9,8 +9,8 @@
 //
 // The entries of some lines share a bucket of 8 cache lines, with a lock. A full bucket gives up its oldest
 // entry, and counts it: a race may be missed, none invented. `pages` counts the entries of each page
-// (hashed), so that forgetting a range (malloc, mmap, a new stack) visits a page's buckets only if they
-// have entries. Invariant: pages[hash(page)] = entries there.
+// (hashed): a range that is forgotten (malloc, mmap, a new stack) visits only buckets with entries.
+// Invariant: pages[hash(page)] = entries there.
 #ifndef RB_RUN_ACCESS_HISTORY_H
 #define RB_RUN_ACCESS_HISTORY_H
 
@@ -35,10 +35,10 @@ RB_HIDDEN void rb_accesses_reset_after_fork(void);
 #define RB_LINE_SHIFT 5 // logarithm of a line's bytes
 
 // ---- a thread's memory of its last accesses (rt.h) -----------------------------------------------------
-// An access that the thread has made under its current epoch, and that has raced with none since, cannot
-// change the history or find a race. If its line is among those that the thread remembers, it costs a few
-// comparisons and no lock. A thread that records a racing access to the line, or takes an access away from
-// it, changes the line's stamp; so does a new generation.
+// An access that the thread has made under its current epoch, and that has raced with none since, has no
+// effect. If its line is among those that the thread remembers, it costs a few comparisons and no lock. A
+// thread that records a racing access to the line, or takes an access away from it, changes the line's
+// stamp; so does a new generation.
 
 #define RB_DISTURBED 256u
 extern RB_HIDDEN uint32_t rb_accesses_disturbed[RB_DISTURBED]; // times, by line
@@ -64,7 +64,8 @@ RB_INLINE uintptr_t rb_recent_name(const struct rb_memory_access *t)
     return (t->address | ((1u << RB_LINE_SHIFT) - 1)) - t->atomic;
 }
 
-// Both terms only grow, so the sum is unchanged only if both are.
+// Returns a stamp of the line and the generation. Both terms only grow, so the sum is unchanged only if
+// both are.
 RB_INLINE uint32_t rb_recent_stamp(uintptr_t address, uint32_t generation)
 {
     return generation + rb_load_relaxed(&rb_accesses_disturbed[rb_line_hash(address)]);

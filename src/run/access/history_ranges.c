@@ -84,10 +84,10 @@ static size_t visit_page(struct rb_self *me, uintptr_t from, uintptr_t end, visi
     return looked_at;
 }
 
-// Visits all entries of [from, end), page by page, or bucket by bucket where there are more pages than
-// buckets (address space is reserved by terabytes). Areas, pages and lines without entries are passed over,
-// the lines without a lock: a thread that gives memory up has put its entries in before. Returns the number
-// of lines looked at.
+// Visits all entries of [from, end): page by page, or bucket by bucket if there are more pages than buckets
+// (address space may be reserved by terabytes). Areas, pages and lines without entries are passed over, the
+// lines without a lock: a thread that gives memory up has put its entries in before. Returns the number of
+// lines looked at.
 static size_t visit_range(struct rb_self *me, uintptr_t from, uintptr_t end, visit function, void *context)
 {
     const uintptr_t page = (uintptr_t)1 << RB_PAGE_SHIFT, area = (uintptr_t)1 << RB_AREA_SHIFT;

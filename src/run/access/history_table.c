@@ -49,7 +49,7 @@ bool rb_accesses_has_dropped(void)
     return rb_load_relaxed(&has_dropped);
 }
 
-// Single-threaded: the pages come back as zeros.
+// Empties the table, while the process has one thread: the pages come back as zeros.
 void rb_accesses_reset_after_fork(void)
 {
     if (!rb_accesses_table.buckets)

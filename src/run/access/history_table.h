@@ -79,8 +79,8 @@ static inline uint64_t rb_accesses_mix(uint64_t x)
     return x ^ x >> 29;
 }
 
-// Neighbouring lines have neighbouring buckets, so a page of memory uses few pages of the table. Multiples
-// of the golden ratio are evenly spread, so an array fills all buckets alike.
+// Returns the bucket of a line. Neighbouring lines have neighbouring buckets, so a page of memory uses few
+// pages of the table. Multiples of the golden ratio are evenly spread, so an array fills all buckets alike.
 static inline struct rb_bucket *rb_bucket_of(uint64_t line)
 {
     const uint64_t page = line >> (RB_PAGE_SHIFT - RB_LINE_SHIFT);

@@ -35,7 +35,7 @@ void rb_footprint_arena(const struct rb_arena *a)
         arenas[arena_count++] = a;
 }
 
-// Before Linux 5.14 there is no such advice: pages are made at the first access.
+// Makes the pages at once. Before Linux 5.14 there is no such advice: pages are made at the first access.
 void rb_footprint_populate(void *start, size_t bytes)
 {
     const int saved = errno;

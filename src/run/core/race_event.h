@@ -14,7 +14,7 @@
 #ifndef __ASSEMBLER__
 #include "run/core/rt.h"
 
-// The second word of an entry, beside its epoch: its stack, its thread and its number of bytes.
+// Packs the second word of an entry, beside its epoch: its stack, its thread and its number of bytes.
 RB_INLINE uint64_t rb_where(rb_stack stack, uint32_t id, size_t size)
 {
     return (uint64_t)stack << 32 | (uint64_t)(id & RB_NO_THREAD) << 8 | (size < 255 ? size : 255);

@@ -8,7 +8,7 @@
 //           themselves. Functions of the program and blocking calls are never called inside.
 //   edges   An ordering that could not be recorded (memory, unknown thread) calls rb_lost_edge: all recorded
 //           accesses are forgotten. A pair of accesses with a missing edge between them has its first access
-//           before the loss, so the loss can only miss races, not report a false one. It is counted.
+//           before the loss. So the loss can only miss races, not report a false one. It is counted.
 //   errno   Each entry point that can change errno saves it.
 #ifndef RB_RUN_CORE_RT_H
 #define RB_RUN_CORE_RT_H
@@ -170,8 +170,8 @@ RB_INLINE void rb_leave(struct rb_self *me)
 }
 
 // rb_process.rests says that tracking is paused: always with sampler=none, at times where following
-// synchronisation costs too much (adaptive.c). A hook of an acquire reads it after the program's operation,
-// a hook of a release before it; docs/runtime.md, section 3, says why that is enough.
+// synchronisation costs too much (adaptive.c). A hook reads it after the program's operation if that may
+// acquire, else before it; docs/runtime.md, section 3, says why that is enough.
 //
 // Synchronisation operations are also counted here, for samplers that compare by such counts
 // (docs/samplers.md, "Clock races"). The count grows before another thread can see the release. One

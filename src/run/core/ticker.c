@@ -145,7 +145,7 @@ void rb_ticker_stop(void)
     rb_store_release(&stopped, 1);
 }
 
-// The kernel writes 0 to `living` when the thread is gone, and wakes the waiter there.
+// Stops the thread and waits for its end. The kernel then writes 0 to `living`, and wakes the waiter there.
 void rb_ticker_end(void)
 {
     static const struct timespec patience = {5, 0};

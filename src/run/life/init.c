@@ -270,8 +270,9 @@ void rb_init(char *const *environment)
     errno = saved;
 }
 
-// gcc puts this into .preinit_array, and the loader passes those functions the arguments of main.
-// Instrumented modules call it without arguments: then the registers hold anything, or still the same.
+// Starts the runtime. gcc puts this into .preinit_array, and the loader passes those functions the
+// arguments of main. Instrumented modules call it without arguments: then the registers hold anything, or
+// still the same.
 RB_EXPORT void __tsan_init(int argc, char **argv, char **environment);
 RB_EXPORT void __tsan_init(int argc, char **argv, char **environment)
 {

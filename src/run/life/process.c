@@ -123,7 +123,7 @@ void rb_watch_fork(void)
     pthread_atfork(before_fork, in_parent, in_child);
 }
 
-// Registered before all others, so that ours is the last handler that quick_exit calls.
+// Registers before all others, so that ours is the last handler that quick_exit calls.
 void rb_watch_quick_exit(void)
 {
     RB_REAL(__cxa_at_quick_exit)(at_quick_end, NULL);

@@ -59,9 +59,9 @@ static bool collect_lines(struct lines *l)
     rb_sites_counts(&sites);
     add_line(l, "sites", "call sites that can sleep", sites.sites);
     add_line(l, "sites_awake", "of them awake at the end", sites.awake);
-    add_line(l, "sites_refused", "call sites that cannot", sites.refused);
-    add_line(l, "gates", "functions with two bodies that were entered", sites.gates);
-    add_line(l, "gates_open", "of them where hooks are called at the end", sites.open);
+    add_line(l, "sites_refused", "call sites that cannot sleep", sites.refused);
+    add_line(l, "gates", "functions with two copies that were entered", sites.gates);
+    add_line(l, "gates_open", "of them with the instrumented copy open at the end", sites.open);
     add_line(l, "flips", "times a site was put to sleep or woken", sites.flips);
     if (rb_process.by_cost) {
         struct rb_adaptive_summary a;
@@ -69,7 +69,7 @@ static bool collect_lines(struct lines *l)
         add_line(l, "budget_ppm", "millionths that sampling may cost (budget=)", (uint64_t)rb_options.budget);
         add_line(l, "cost_ppm", "millionths that it cost, as measured, of what the program itself used",
                  a.cost_ppm);
-        add_line(l, "episodes", "times that synchronisation began to be followed", a.episodes);
+        add_line(l, "episodes", "times that tracking of synchronisation began", a.episodes);
         add_line(l, "sync_ppm", "millionths that following it cost, of what the program itself used",
                  a.sync_ppm);
         add_line(l, "watch_ppm", "millionths that watchpoints cost, of what the program itself used",

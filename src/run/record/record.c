@@ -298,7 +298,7 @@ static struct rb_record *begin_event(struct rb_self *me, unsigned room)
     return r;
 }
 
-// A record of a range: its size in it, or behind it.
+// Puts the record of a range: its size in it, or behind it.
 static inline void put_range(struct rb_record *r, unsigned op, uintptr_t from, size_t bytes, uint64_t value)
 {
     const bool fits = bytes < RB_RAW_SIZES;

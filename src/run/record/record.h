@@ -41,7 +41,7 @@ RB_INLINE bool rb_records(void)
     return RB_UNLIKELY(rb_load_relaxed(&rb_recording));
 }
 
-// FORK and JOIN: `target` is a thread's id; MARK: the thread ends.
+// Records a FORK or JOIN, where `target` is a thread's id, or a MARK: the thread ends.
 RB_INLINE void rb_record_sync(struct rb_self *me, enum rb_op op, uint64_t target)
 {
     if (rb_records())

@@ -290,7 +290,7 @@ static void put_time(struct rb_text *t)
     rb_put_char(t, (char)('0' + ms % 10));
 }
 
-// In a sandboxed process the reporter adds the time.
+// Writes the head of a record. In a sandboxed process the reporter adds the time.
 static void put_head(struct rb_text *t)
 {
     rb_put(t, "{\"evidence\":");

@@ -48,7 +48,7 @@ RB_HIDDEN bool rb_reporter_give(const char *record, size_t record_bytes, const c
                                 size_t plain_bytes);
 // Waits until all is delivered. Bounded: a record that takes too long is printed as plain text.
 RB_HIDDEN void rb_reporter_wait(void);
-// The same, and ends the reporter. The next record starts another one.
+// Waits likewise, and ends the reporter. The next record starts another one.
 RB_HIDDEN void rb_reporter_end(void);
 // Starts it now, to stay as long as the program; afterwards the program makes no system call for it.
 RB_HIDDEN void rb_reporter_stay(void);

@@ -8,7 +8,7 @@
 //     memory, but none of its descriptors, waits until the tool is at work, and ends. It is an orphan from
 //     the start: the process that made it has ended. So the program has no additional child, no zombie and
 //     no SIGCHLD.
-//   - Where orphans become the program's children (it is number 1, or a subreaper) the middle process is a
+//   - Orphans become the program's children if it is number 1, or a subreaper. Then the middle process is a
 //     child without an exit signal, and waits for the tool's end.
 //   - The tool ends when the program has ended, or some seconds after the last record. It is started again
 //     when needed.
@@ -526,7 +526,7 @@ static bool is_ready(void)
         return false;
     if (!has_other_rights())
         return true;
-    rb_reporter_end(); // a tool started with more rights does not serve the program that has fewer now
+    rb_reporter_end(); // a tool started under other rights does not serve this program any more
     return false;
 }
 

@@ -113,8 +113,8 @@ static uint64_t pace_ratio(double aim)
     return (uint64_t)(ODD_SHARE / aim);
 }
 
-// `odd_due` is where the clock would be if each access had kept the distance that the aim wants. The
-// further ahead it is, the wider the gap.
+// Sets the gap from `odd_due`, which is where the clock would be if each access had kept the distance that
+// the aim wants. The further ahead it is, the wider the gap.
 void rb_odd_ask(struct rb_self *me, bool taken, bool all, double aim)
 {
     struct rb_sampling *s = &me->sampling;
@@ -129,7 +129,7 @@ void rb_odd_ask(struct rb_self *me, bool taken, bool all, double aim)
     s->sync_ticks += (uint64_t)rb_odd_skip * PASS_TICKS;
 }
 
-// Time beyond TICKS moves the clock as well: a piece of a large block takes ten times as long as a word.
+// Moves the clock by time beyond TICKS as well: a piece of a large block takes ten times as long as a word.
 void rb_odd_answer(struct rb_self *me, uint64_t ticks, double aim)
 {
     struct rb_sampling *s = &me->sampling;

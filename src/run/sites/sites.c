@@ -435,7 +435,7 @@ uint32_t rb_sites_flip_all(bool (*wanted)(struct rb_site *s), enum rb_site_state
     return try_flip_batch(&(struct batch){NULL, rb_sites_count(), wanted, to});
 }
 
-// Other threads write code now, and the site is queued: the thread's hook skips it until they have done.
+// Makes the thread's hook skip a queued site while other threads write code, until they have done.
 static void skip_queued(const struct rb_site *s)
 {
     const uint64_t epoch = rb_load_relaxed(&rb_flips_epoch);
@@ -521,9 +521,9 @@ int rb_sites_init(size_t memory)
     return 0;
 }
 
-// The fork was made within a hold, so code and table agree; other threads' locks are gone. Their holds
-// stay: one may have been unloading a library, of which the loader still knows though it is gone. Then the
-// child leaves its code as it is.
+// Starts anew in the child. The fork was made within a hold, so code and table agree; other threads' locks
+// are gone. Their holds stay: one may have been unloading a library, of which the loader still knows though
+// it is gone. Then the child leaves its code as it is.
 void rb_sites_reset_after_fork(void)
 {
     lock = flips = 0;

@@ -36,7 +36,7 @@ struct rb_hook {
 };
 RB_HIDDEN const struct rb_hook *rb_hook_at(uintptr_t address); // NULL: no such hook
 
-// False: code cannot be switched here; all functions with two copies use the gates alone.
+// False: code cannot be switched here. Then every place counts as one that cannot sleep.
 extern RB_HIDDEN bool rb_sites_on;
 
 RB_HIDDEN int rb_sites_init(size_t memory);
@@ -95,14 +95,14 @@ RB_HIDDEN struct rb_site *rb_site_number(uint32_t i);
 RB_HIDDEN uint32_t rb_sites_flip(struct rb_site **list, uint32_t count, enum rb_site_state to);
 RB_HIDDEN uint32_t rb_sites_flip_all(bool (*wanted)(struct rb_site *s), enum rb_site_state to);
 
-// Between these two no code changes: while a library is unloaded, and during a fork.
+// Keeps code from changes until rb_sites_let: while a library is unloaded, and during a fork.
 RB_HIDDEN void rb_sites_hold(void);
 RB_HIDDEN void rb_sites_let(void);
 RB_HIDDEN void rb_sites_forget(uintptr_t from, uintptr_t to); // a library that is gone; within a hold
 
-// The program is about to change the protection of these pages. If there is code among them, it may mean to
-// write there (tests replace functions that way). Wakes all sleeping sites, and writes no code any more.
-// Gates stay in use.
+// Wakes all sleeping sites, and keeps the runtime from writing code any more, if there is code among these
+// pages. The program is about to change their protection, and may mean to write there (tests replace
+// functions that way). Gates stay in use.
 RB_HIDDEN void rb_sites_freeze(uintptr_t from, uintptr_t to);
 
 struct rb_site_counts {

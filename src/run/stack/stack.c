@@ -1,9 +1,9 @@
 // Walks of a thread's own stack that remember the last one (docs/stacks.md, "Why remembering is exact").
 //
 // Invariant of struct rb_walk, between captures: frame[0..frames) is the result of a walk from the
-// innermost of them, as long as the words in word[] have not changed and frame[].at.bp is right where
-// needs_bp is set. The same holds for each frame k and the words before frame[k].words. So a new walk may
-// stop at the first frame that it has in common with the last one, if those words are unchanged.
+// innermost of them. It needs two conditions: the words in word[] have not changed, and frame[].at.bp is
+// right where needs_bp is set. The same holds for each frame k and the words before frame[k].words. So a new
+// walk may stop at the first frame that it has in common with the last one, if those words are unchanged.
 //
 // A signal handler that captures on top of an interrupted capture finds `busy` and gets a stack of one
 // frame. If it leaves by siglongjmp instead of returning, `busy` stays; the next capture from further out
@@ -334,8 +334,8 @@ RB_INLINE unsigned limit_depth(unsigned depth)
     return depth < 1 ? 1 : depth > RB_STACK_DEPTH ? RB_STACK_DEPTH : depth;
 }
 
-// The frame address makes the compiler set up a frame: saved rbp and return address are at its two words.
-// On a foreign stack (a signal stack, a coroutine) only the current page is certain to exist.
+// Sets up a frame by the use of the frame address: saved rbp and return address are at its two words. On a
+// foreign stack (a signal stack, a coroutine) only the current page is certain to exist.
 RB_NOINLINE rb_stack rb_stack_here(struct rb_walk *w, uintptr_t hook_pc, unsigned depth)
 {
     const uintptr_t *here = __builtin_frame_address(0);

@@ -54,7 +54,7 @@ int rb_objects_init(void)
     return 0;
 }
 
-// Single-threaded; the arena has been emptied already.
+// Empties the table, while the process has one thread; the arena has been emptied already.
 void rb_objects_reset_after_fork(void)
 {
     if (!chains)
@@ -307,7 +307,7 @@ static bool has_no_object(uintptr_t address)
     return !rb_load_relaxed(&chains[chain_of(address)]);
 }
 
-// An object may be at any byte.
+// Moves objects byte by byte: an object may be at any byte.
 void rb_objects_move(struct rb_self *me, uintptr_t from, uintptr_t to, size_t bytes)
 {
     for (size_t i = 0; i < bytes && from != to; i++) {

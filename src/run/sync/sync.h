@@ -14,7 +14,7 @@
 #include "run/sync/objects.h"
 
 RB_HIDDEN void rb_on_lock(struct rb_self *me, uintptr_t object);
-// The same after pthread's lock functions: their result says if the last owner died with the lock.
+// Handles a lock by pthread's functions: their result says if the last owner died with the lock.
 RB_HIDDEN void rb_on_robust_lock(struct rb_self *me, uintptr_t object, int result);
 RB_HIDDEN void rb_on_unlock(struct rb_self *me, uintptr_t object);
 RB_HIDDEN void rb_on_read_lock(struct rb_self *me, uintptr_t object);
@@ -45,7 +45,7 @@ RB_INLINE bool rb_is_of_mutex(const struct rb_self *me, uintptr_t atomic)
     return me->inside_mutex && atomic - me->mutex < 64;
 }
 
-// The time between these two is charged by samplers that go by cost.
+// Times an operation until rb_sync_end, for samplers that go by cost.
 RB_INLINE void rb_sync_begin(struct rb_self *me)
 {
     me->sync_began = rb_process.by_cost ? rb_arch_ticks() : 0;
@@ -58,7 +58,7 @@ RB_INLINE void rb_sync_end(struct rb_self *me)
     me->sync_began = 0;
 }
 
-// The engine's steps alone, on a locked object or such a clock.
+// Makes the engine's step alone, on a locked object or such a clock. So do the next four.
 RB_HIDDEN void rb_sync_acquire(struct rb_self *me, struct rb_sync *s);
 RB_HIDDEN void rb_sync_release(struct rb_self *me, struct rb_sync *s); // under lock discipline
 RB_HIDDEN void rb_sync_release_join(struct rb_self *me, struct rb_sync *s);

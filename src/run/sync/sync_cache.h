@@ -3,9 +3,9 @@
 // write.
 //
 //   heard    The thread has acquired all that the object held while its version was `version`.
-//   covered  The object holds all that the thread knew when its clock was at (clock, epoch). So a release to
-//            it changes nothing while the thread acquires and records nothing new, and nothing is taken away
-//            from the object (its life is the same).
+//   covered  The object holds all that the thread knew when its clock was at (clock, epoch). So a
+//            release to it changes nothing, on two conditions: the thread acquires and records nothing
+//            new, and nothing is taken away from the object (its life is the same).
 //
 // Releases to a mutex follow an acquire, those of read-modify-writes join: the content of an object only
 // grows within a life. Readers of a read-write lock remember it under another name (RB_TO_READ): they have
@@ -51,8 +51,9 @@ RB_INLINE void rb_known_write(struct rb_self *me, struct rb_known *k, uintptr_t 
     }
 }
 
-// An atomic operation that may fault begins with the object's lock held, if there is one, and ends with it.
-// If it has faulted, the lock was free meanwhile (signals.c), and the object may be another's now.
+// Notes the begin of an atomic operation that may fault. The object's lock is held, if there is one, until
+// rb_step_ends. If the operation has faulted, the lock was free meanwhile (signals.c), and the object may
+// be another's now.
 RB_INLINE void rb_step_begins(struct rb_self *me, uintptr_t address, struct rb_object *o)
 {
     me->step_on = o;

@@ -78,7 +78,8 @@ int rb_threads_init(void)
     return 0;
 }
 
-// The child of fork has one thread, which gets a new state at its next step; all others are gone.
+// Drops all states. The child of fork has one thread, which gets a new state at its next step; all others
+// are gone.
 void rb_threads_reset_after_fork(void)
 {
     if (!slots)
@@ -430,8 +431,8 @@ static void at_thread_end(void *laps)
     rb_thread_end(me);
 }
 
-// A handle may be reused once its thread has really been joined, which is before the runtime learns of it.
-// So the thread is looked up before the join. No other thread may join it then, so the state stays.
+// Looks the thread up before the join: its handle may be reused once it has really been joined, which is
+// before the runtime learns of it. No other thread may join it then, so the state stays.
 struct rb_self *rb_thread_joining(pthread_t handle)
 {
     struct rb_self *t;

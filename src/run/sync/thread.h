@@ -1,7 +1,7 @@
 // Threads of the program: their states, slots, handles, and notes for reports.
 //
-// A state is made by the creator (pthread_create) or at the thread's first step into the runtime (threads
-// that were there before it, or came by clone). It ends with the thread's last key destructor, and is given
+// A state is made by the creator (pthread_create), or at the first step into the runtime of a thread that
+// was there before it or came by clone. It ends with the thread's last key destructor, and is given
 // up when the thread is joined, or at once when it is detached.
 //
 // Slots index clocks, so they are reused; a slot's epochs and versions go on where its last user stopped.
@@ -29,7 +29,7 @@ RB_HIDDEN void rb_threads_reset_after_fork(void);
 RB_HIDDEN struct rb_self *rb_thread_new(struct rb_self *creator, rb_stack created);
 // Frees the state: the thread was not created after all.
 RB_HIDDEN void rb_thread_discard(struct rb_self *me, struct rb_self *child);
-// Called by the child itself, at its start; and by the creator, once it knows the handle.
+// Begins the child, on the child itself; and notes its handle, on the creator.
 RB_HIDDEN void rb_thread_begin(struct rb_self *child);
 RB_HIDDEN void rb_thread_created(struct rb_self *me, struct rb_self *child, pthread_t handle);
 RB_HIDDEN void rb_thread_end(struct rb_self *me);
@@ -41,7 +41,7 @@ RB_HIDDEN void rb_thread_retire(void);
 RB_HIDDEN struct rb_self *rb_thread_joining(pthread_t handle);
 RB_HIDDEN void rb_thread_joined(struct rb_self *me, struct rb_self *t, pthread_t handle);
 RB_HIDDEN void rb_thread_not_joined(struct rb_self *t);
-// Before detach.
+// Detaches the thread, before the program's call does.
 RB_HIDDEN void rb_thread_detached(struct rb_self *me, pthread_t handle);
 
 RB_HIDDEN void rb_thread_name(uint32_t id, const char *name);

@@ -51,7 +51,7 @@ static double belated_charge(const struct rb_waiting *w, const struct rusage *us
     return price_of_switches(p->switches - w->at_rest.switches / w->at_rest.ns * p->ns, used, p->ns);
 }
 
-// A thread that spins and yields is switched without having waited, as if its time were up.
+// Counts a yield: a thread that spins and yields is switched without having waited, as if its time were up.
 void rb_waiting_yielded(void)
 {
     static RB_TLS uint32_t mine;

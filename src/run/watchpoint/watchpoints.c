@@ -58,7 +58,7 @@ static uint64_t spent; // ticks
 
 // For each place: how often a breakpoint set there has been hit. Hits mean data used mostly by one thread,
 // or correctly synchronised. One breakpoint in 2^tried is set. So breakpoints go to places that have not
-// had one, and to those with data in rare use, where another thread's access is worth waiting for.
+// had one, and to those with data in rare use: there another thread's access is worth waiting for.
 static uint8_t tried[PLACES];
 
 // An access to be watched.
@@ -153,14 +153,15 @@ void rb_watchpoints_stop(const char *reason)
     errno = saved;
 }
 
-// A thread about to set a breakpoint is not waited for: its breakpoint is given up when it is hit.
+// Gives up all breakpoints. A thread about to set one is not waited for: its breakpoint is given up when it
+// is hit.
 void rb_watchpoints_rest(void)
 {
     if (rb_watchpoints_on())
         give_up_all();
 }
 
-// The descriptors are the parent's events.
+// Closes the breakpoints in the child: their descriptors are the parent's events.
 void rb_watchpoints_reset_after_fork(void)
 {
     rb_watchpoints_next = UINT64_MAX;
@@ -229,8 +230,8 @@ static void set_breakpoint(struct rb_self *me, const struct wanted *w)
     errno = saved;
 }
 
-// A read is watched at once: its own thread's reads do not trap. A write would first trap itself, because
-// the hook comes before it: it waits for the thread's next access, if that comes soon.
+// Watches a read at once: its own thread's reads do not trap. A write would first trap itself, because the
+// hook comes before it: it waits for the thread's next access, if that comes soon.
 void rb_watchpoints_arm(struct rb_self *me, const struct rb_memory_access *t, uintptr_t pc)
 {
     const struct wanted w = {*t, pc, rb_load_relaxed(&rb_process.generation), rb_arch_ticks()};
