@@ -54,7 +54,7 @@ static bool may_end(uint32_t seen)
     return rb_load_seq_cst(&calls) == seen || rb_exchange_seq_cst(&begun, true);
 }
 
-static void pause_for(uint64_t ns)
+static void pause_ticker(uint64_t ns)
 {
     const struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 
@@ -66,7 +66,7 @@ static void run_ticker(void)
     uint64_t idle = 0;
 
     syscall(SYS_prctl, PR_SET_NAME, "railbird");
-    pause_for(FIRST_PAUSE);
+    pause_ticker(FIRST_PAUSE);
     while (!rb_load_acquire(&stopped)) {
         const uint32_t seen = rb_load_seq_cst(&calls);
         const uint64_t wait = turn();
@@ -80,13 +80,13 @@ static void run_ticker(void)
             end_if_alone();
             idle = 0;
         }
-        pause_for(wait);
+        pause_ticker(wait);
     }
 }
 
 // Returns the bytes below the thread pointer. Thread-local variables of libc and of ours lie there, in a
 // block of our own that is all zero: errno may be written, and the thread has no rb_self.
-static size_t tls_bytes(void)
+static size_t count_tls_bytes(void)
 {
     const uintptr_t pointer = (uintptr_t)__builtin_thread_pointer();
     const size_t of_errno = pointer - (uintptr_t)&errno, of_ours = pointer - (uintptr_t)&rb_self_tls;
@@ -113,7 +113,7 @@ static bool make_block(size_t bytes)
 
 bool rb_ticker_start(uint64_t (*given)(void))
 {
-    const size_t below = tls_bytes();
+    const size_t below = count_tls_bytes();
     uint64_t all = ~(uint64_t)0, before;
 
     if (rb_host.sandboxed || rb_load_acquire(&stopped))

@@ -36,7 +36,8 @@ RB_HIDDEN void rb_collide_access(struct rb_self *me, uintptr_t address, size_t s
 
 // ---- intercept -----------------------------------------------------------------------------------------
 
-// Takes SIGTRAP over for good, for any handler that the program has or installs later. Inside the guard.
+// Takes SIGTRAP over for good, even if the program has blocked or handled it, or does so later. Inside the
+// guard.
 RB_HIDDEN bool rb_trap_take(void);
 // Frees the signal stack of the calling thread, which ends, if the runtime made it.
 RB_HIDDEN void rb_signal_stack_end(struct rb_self *me);

@@ -60,7 +60,7 @@ static const char *find_expected(void *context, enum rb_option option, const cha
     return error.text;
 }
 
-static const char *env_text(const char *variable)
+static const char *read_env(const char *variable)
 {
     const char *value = rb_env(variable);
 
@@ -110,8 +110,8 @@ static void read_options(void)
     rb_options_init(&rb_options);
     rb_options.atexit_sleep_ms = NOT_SAID;
     wrong += rb_options_parse(&rb_options, __railbird_default_options(), "__railbird_default_options", &host);
-    wrong += rb_options_parse(&rb_options, env_text("RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", &host);
-    wrong += rb_options_parse_tsan(&rb_options, env_text("TSAN_OPTIONS"), &host);
+    wrong += rb_options_parse(&rb_options, read_env("RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", &host);
+    wrong += rb_options_parse_tsan(&rb_options, read_env("TSAN_OPTIONS"), &host);
     wrong += rb_options_parse_tsan(&rb_options, __tsan_default_options(), &host);
     if (wrong && rb_options.strict)
         syscall(SYS_exit_group, 2);
@@ -146,7 +146,7 @@ static uint64_t choose_seed(void)
 // Returns the memory to use: `wanted`, or less where address space is limited (ulimit -v, ulimit -d), so
 // that three quarters of the rest stay free for the program. 0: there is too little for both, and nothing
 // is mapped.
-static size_t memory_that_fits(size_t wanted)
+static size_t fit_memory(size_t wanted)
 {
     for (size_t memory = wanted; memory >= LEAST_BYTES; memory /= 2) {
         const size_t room = ROOM_TIMES * (memory + FIXED_BYTES);
@@ -162,9 +162,9 @@ static size_t memory_that_fits(size_t wanted)
 
 // Makes the tables. memory= is divided: half of it for the history, an eighth for stacks, a sixteenth for
 // heap blocks, the rest for clocks and objects.
-static bool set_up(void)
+static bool make_tables(void)
 {
-    const size_t memory = rb_options.memory = memory_that_fits(rb_options.memory);
+    const size_t memory = rb_options.memory = fit_memory(rb_options.memory);
 
     if (!memory)
         return false;
@@ -189,7 +189,7 @@ static uint32_t *original;
 
 // Returns true in a child that came by a bare instruction, and switches the runtime off in it: its locks
 // stay locked.
-static bool is_copy(void)
+static bool is_fork_copy(void)
 {
     if (!original || rb_load_relaxed(original))
         return false;
@@ -209,7 +209,7 @@ static void watch_for_copies(void)
     }
     original = page;
     *original = 1;
-    rb_spin_is_copy = is_copy;
+    rb_spin_is_copy = is_fork_copy;
 }
 
 static void say_unwatched(const char *why)
@@ -248,7 +248,7 @@ void rb_init(char *const *environment)
     rb_program_path(); // not available once the main thread has ended
     rb_env_given(environment);
     read_options();
-    if (set_up()) {
+    if (make_tables()) {
         watch_for_copies();
         rb_watch_fork(); // before it is on: the registration is a step of the program's
         rb_watch_exit();

@@ -73,7 +73,7 @@ RB_INTERCEPT(void, _Exit, (int status))
     __builtin_unreachable();
 }
 
-static void at_quick_end(void *unused)
+static void finish_quick_exit(void *unused)
 {
     const int status = rb_finish(-1);
 
@@ -91,14 +91,14 @@ static RB_TLS struct rb_self *forking; // inside the guard during a fork
 // By pthread_atfork, registered before all others: so our `prepare` runs after all others, and ours is the
 // first handler in the child. Other handlers use locks and memory like any code.
 
-static void before_fork(void)
+static void prepare_fork(void)
 {
     rb_before_child();
     forking = rb_enter();
     rb_sites_hold();
 }
 
-static void in_parent(void)
+static void resume_parent(void)
 {
     rb_sites_let();
     if (forking)
@@ -106,7 +106,7 @@ static void in_parent(void)
     forking = NULL;
 }
 
-static void in_child(void)
+static void restart_child(void)
 {
     const bool deferred = forking && forking->deferred;
     const sigset_t mask = forking ? forking->deferred_mask : (sigset_t){{0}};
@@ -120,17 +120,17 @@ static void in_child(void)
 
 void rb_watch_fork(void)
 {
-    pthread_atfork(before_fork, in_parent, in_child);
+    pthread_atfork(prepare_fork, resume_parent, restart_child);
 }
 
 // Registers before all others, so that ours is the last handler that quick_exit calls.
 void rb_watch_quick_exit(void)
 {
-    RB_REAL(__cxa_at_quick_exit)(at_quick_end, NULL);
+    RB_REAL(__cxa_at_quick_exit)(finish_quick_exit, NULL);
 }
 
 // Runs behind the program's handlers of exit: the destructors of libraries follow.
-static void before_destructors(void *unused)
+static void acquire_libraries(void *unused)
 {
     struct rb_self *me = rb_enter();
 
@@ -143,7 +143,7 @@ static void before_destructors(void *unused)
 
 void rb_watch_exit(void)
 {
-    RB_REAL(__cxa_atexit)(before_destructors, NULL, NULL);
+    RB_REAL(__cxa_atexit)(acquire_libraries, NULL, NULL);
 }
 
 static void await_others(void *unused)
@@ -196,14 +196,14 @@ RB_INTERCEPT(pid_t, _Fork, (void))
 {
     if (forking) // fork's own call, which the linker leads here in static programs
         return RB_REAL(_Fork)();
-    before_fork();
+    prepare_fork();
     const pid_t child = RB_REAL(_Fork)();
     const int saved = errno;
 
     if (child == 0)
-        in_child();
+        restart_child();
     else
-        in_parent();
+        resume_parent();
     errno = saved;
     return child;
 }
@@ -219,7 +219,7 @@ static int begin_child(void *at)
 {
     const struct begins *b = at;
 
-    in_child();
+    restart_child();
     return b->function(b->argument);
 }
 
@@ -234,10 +234,10 @@ RB_INTERCEPT(int, clone, (int (*function)(void *), void *stack, int flags, void 
     va_end(list);
     if (flags & CLONE_VM || !function || !stack)
         return RB_REAL(clone)(function, stack, flags, argument, parent_tid, tls, child_tid);
-    before_fork();
+    prepare_fork();
     const int child = RB_REAL(clone)(begin_child, stack, flags, &begins, parent_tid, tls, child_tid);
     const int saved = errno;
-    in_parent();
+    resume_parent();
     errno = saved;
     return child;
 }
@@ -255,7 +255,7 @@ static bool is_readable(uintptr_t address)
 }
 
 // Decides about a system call that makes a process or a thread (arch_syscall_x86_64.S). Returns the number
-// of the call to make between before_fork and rb_process_by_number_done, or 0: the new one shares our
+// of the call to make between prepare_fork and rb_process_by_number_done, or 0: the new one shares our
 // memory, or has a thread pointer of its own, by which none of our variables can be found. Like vfork,
 // SYS_vfork becomes a fork.
 RB_HIDDEN long rb_process_by_number(long number, uintptr_t a);
@@ -270,7 +270,7 @@ RB_HIDDEN long rb_process_by_number(long number, uintptr_t a)
     }
     if (flags & (CLONE_VM | CLONE_SETTLS))
         return 0;
-    before_fork();
+    prepare_fork();
     return number == SYS_vfork ? SYS_fork : number;
 }
 
@@ -282,9 +282,9 @@ RB_HIDDEN long rb_process_by_number_done(long result)
     const int saved = errno;
 
     if (result == 0)
-        in_child();
+        restart_child();
     else
-        in_parent();
+        resume_parent();
     errno = result < 0 ? (int)-result : saved;
     return result < 0 ? -1 : result;
 }

@@ -19,7 +19,7 @@
 #define WORTH      16u  // looks must have taken one part in so many of the time in a copy
 
 // Returns the thread's CPU time. The thread may lose the core over the call.
-static uint64_t on_core_ns(struct rb_sampling *s, uint64_t ticks)
+static uint64_t read_core_ns(struct rb_sampling *s, uint64_t ticks)
 {
     const uint64_t ns = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
@@ -30,7 +30,7 @@ static uint64_t on_core_ns(struct rb_sampling *s, uint64_t ticks)
 
 // Returns the thread's time since its last pass, if that was at this gate. Where passes are far apart, as
 // around a long loop, the time comes from the kernel; the first answer has nothing to be compared with.
-static uint64_t time_here(struct rb_self *me, struct rb_site *gate, bool again, double ticks_a_ns)
+static uint64_t measure_stay(struct rb_self *me, struct rb_site *gate, bool again, double ticks_a_ns)
 {
     struct rb_sampling *s = &me->sampling;
     const uint64_t ticks = rb_arch_ticks(), before_ns = s->gate_ns;
@@ -41,7 +41,7 @@ static uint64_t time_here(struct rb_self *me, struct rb_site *gate, bool again, 
     s->gate = gate->pc;
     s->gate_switched = gate->switched;
     s->gate_ticks = ticks;
-    s->gate_ns = gate->slow ? on_core_ns(s, ticks) : 0;
+    s->gate_ns = gate->slow ? read_core_ns(s, ticks) : 0;
     if (passed <= LONG)
         return passed;
     if (before_ns && s->gate_ns)
@@ -60,7 +60,7 @@ static void count_hooks(struct rb_site *gate, uint64_t looks)
 
 // Returns the cost of sleeping hooks in a pass. No counter sees them, but their number while they were
 // awake is known. Of loops only the first rounds are seen awake; there it is a share of the time.
-static uint64_t sleepers_ticks(const struct rb_site *gate, uint64_t passed)
+static uint64_t estimate_sleepers(const struct rb_site *gate, uint64_t passed)
 {
     const unsigned hooks = rb_site_is_gate(gate) ? gate->hooks : BRANCH;
     const uint64_t most = passed / SHARE, ticks = hooks < MANY ? (2u << hooks) * HOOK_TICKS : most;
@@ -74,14 +74,14 @@ struct rb_gate_pass rb_gate_pass(struct rb_self *me, struct rb_site *gate, doubl
     const bool again = s->gate == gate->pc && s->gate_switched == gate->switched; // open all the time
     const bool mine = again || (gate->last == (uint16_t)me->id && gate->taken);
     const uint64_t looks = again ? s->looks - s->gate_looks : (uint16_t)(s->looks - gate->looks);
-    const uint64_t passed = time_here(me, gate, again, ticks_a_ns);
+    const uint64_t passed = measure_stay(me, gate, again, ticks_a_ns);
 
     gate->looks = (uint16_t)s->looks;
     s->gate_looks = s->looks;
     if (again && rb_site_is_gate(gate))
         count_hooks(gate, looks);
     const bool little = rb_site_is_gate(gate) && looks * LOOK_TICKS * WORTH < passed;
-    return (struct rb_gate_pass){sleepers_ticks(gate, passed), mine && (!looks || little)};
+    return (struct rb_gate_pass){estimate_sleepers(gate, passed), mine && (!looks || little)};
 }
 
 void rb_gate_closed(struct rb_self *me)

@@ -56,7 +56,7 @@ struct text {
 };
 
 // Finds the code in the file at `from` that has a page between the two. Returns false if there is none.
-static bool text_between(uintptr_t from, uintptr_t to, struct text *t)
+static bool find_text_between(uintptr_t from, uintptr_t to, struct text *t)
 {
     struct dl_find_object file;
 
@@ -80,9 +80,9 @@ static bool text_between(uintptr_t from, uintptr_t to, struct text *t)
     return false;
 }
 
-static bool text_of(uintptr_t pc, struct text *t)
+static bool find_text(uintptr_t pc, struct text *t)
 {
-    return text_between(pc - RB_CALL_BYTES, pc, t) && pc - RB_CALL_BYTES >= t->start && pc <= t->end;
+    return find_text_between(pc - RB_CALL_BYTES, pc, t) && pc - RB_CALL_BYTES >= t->start && pc <= t->end;
 }
 
 static bool is_hook(uintptr_t address)
@@ -91,13 +91,13 @@ static bool is_hook(uintptr_t address)
 }
 
 // Returns the hook that a call of the target reaches, perhaps by a stub of the linker's; 0: none.
-static uintptr_t hook_behind(uintptr_t target)
+static uintptr_t find_hook(uintptr_t target)
 {
     struct text t;
 
     if (is_hook(target))
         return target;
-    if (!text_of(target + RB_CALL_BYTES, &t) || target + 16 > t.to)
+    if (!find_text(target + RB_CALL_BYTES, &t) || target + 16 > t.to)
         return 0;
     const uintptr_t behind = rb_arch_stub(target);
     return is_hook(behind) ? behind : 0;
@@ -114,7 +114,7 @@ static void classify_site(struct rb_site *s, bool gate)
         return;
     }
     s->state = RB_SITE_REFUSED;
-    if (frozen || !text_of(s->pc, &t) || !rb_arch_call(s->pc, &call) || !hook_behind(call.target))
+    if (frozen || !find_text(s->pc, &t) || !rb_arch_call(s->pc, &call) || !find_hook(call.target))
         return;
     s->state = RB_SITE_AWAKE;
     s->bytes_back = (uint8_t)(s->pc - (uintptr_t)call.byte);
@@ -266,7 +266,7 @@ uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook)
     struct text t;
     uint32_t at;
 
-    if (!rb_sites_on || !text_of(pc, &t) ||
+    if (!rb_sites_on || !find_text(pc, &t) ||
         pc + 16 > t.to) // readers of the code up to pc read a little beyond it
         return 0;
     for (uintptr_t from = pc - 1; from >= t.from + RB_CALL_BYTES && pc - from <= most; from--) {
@@ -280,7 +280,7 @@ uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook)
         const unsigned char byte = *(volatile unsigned char *)(from - s.bytes_back);
         if (byte != s.awake && byte != s.asleep)
             return 0;
-        *hook = hook_behind(rb_arch_target(from, s.bytes_back));
+        *hook = find_hook(rb_arch_target(from, s.bytes_back));
         return *hook ? from : 0;
     }
     return 0;
@@ -396,7 +396,7 @@ static uint32_t flip_batch(const struct batch *b)
             done++;
             continue;
         }
-        if (rb_host.sandboxed || !text_of(s->pc, &text))
+        if (rb_host.sandboxed || !find_text(s->pc, &text))
             continue;
         const struct text span = span_of(&text, s->pc);
         if (!protect_pages(&span, span.protection | PROT_WRITE)) {
@@ -570,7 +570,7 @@ void rb_sites_freeze(uintptr_t from, uintptr_t to)
 {
     struct text t;
 
-    if (!rb_sites_on || rb_load_relaxed(&frozen) || !text_between(from, to, &t))
+    if (!rb_sites_on || rb_load_relaxed(&frozen) || !find_text_between(from, to, &t))
         return;
     take_flips();
     if (!frozen && !holds)

@@ -20,7 +20,7 @@
 #include "run/sync/sync.h"
 
 #define SLOTS   65535u
-#define RESTING 48u
+#define QUEUED  48u
 #define HANDLES 1024u
 #define NOTES   16384u
 
@@ -39,7 +39,7 @@ struct slot {
 // All below under `lock`.
 static rb_spin lock;
 static struct slot *slots;
-static uint32_t slot_count, resting, resting_first, resting_last;
+static uint32_t slot_count, queued, queue_first, queue_last;
 static struct rb_arena selves; // not part of memory=: the stated amount for each thread
 static struct rb_self *unused;
 static struct rb_self *handles[HANDLES];
@@ -57,7 +57,7 @@ static RB_TLS bool late; // but may run destructors of other keys
 static pthread_key_t end_key;
 static bool have_key;
 
-static void at_thread_end(void *laps);
+static void end_on_last_lap(void *laps);
 
 int rb_threads_init(void)
 {
@@ -74,7 +74,7 @@ int rb_threads_init(void)
     rb_footprint_arena(&selves);
     rb_footprint_arena(&rb_process.arena);
     rb_footprint_arena(&rb_host.kept);
-    have_key = pthread_key_create(&end_key, at_thread_end) == 0;
+    have_key = pthread_key_create(&end_key, end_on_last_lap) == 0;
     return 0;
 }
 
@@ -86,7 +86,7 @@ void rb_threads_reset_after_fork(void)
         return;
     lock = 0;
     madvise(slots, SLOTS * sizeof(*slots) + NOTES * sizeof(*notes), MADV_DONTNEED);
-    slot_count = resting = 0;
+    slot_count = queued = 0;
     rb_arena_destroy(&selves);
     unused = NULL;
     for (unsigned i = 0; i < HANDLES; i++)
@@ -100,7 +100,7 @@ void rb_threads_reset_after_fork(void)
 // Returns the bytes for clocks that n threads at once add to memory=. A clock has an entry for each slot. A
 // thread has its own clock, of which its end, its beginning and objects may hold copies; sizes are rounded
 // up by at most a quarter.
-static size_t clock_bytes(size_t n)
+static size_t count_clock_bytes(size_t n)
 {
     const size_t entry = rb_process.ops == &rb_su ? 48 : rb_process.ops == &rb_so ? 32 : 16;
 
@@ -109,27 +109,27 @@ static size_t clock_bytes(size_t n)
 
 static uint32_t take_slot(void)
 {
-    if (resting > RESTING || (resting && slot_count == SLOTS)) {
-        const uint32_t s = resting_first;
-        resting_first = slots[s].next;
-        resting--;
+    if (queued > QUEUED || (queued && slot_count == SLOTS)) {
+        const uint32_t s = queue_first;
+        queue_first = slots[s].next;
+        queued--;
         return s;
     }
     if (slot_count == SLOTS)
         return RB_NO_SLOT;
-    const size_t more = clock_bytes(slot_count + 1) - clock_bytes(slot_count);
+    const size_t more = count_clock_bytes(slot_count + 1) - count_clock_bytes(slot_count);
     rb_store_relaxed(&rb_process.arena.limit, rb_process.arena.limit + more);
     rb_store_relaxed(&rb_process.width, slot_count + 1);
     return slot_count++;
 }
 
-static void rest_slot(uint32_t s)
+static void queue_slot(uint32_t s)
 {
-    if (resting++)
-        slots[resting_last].next = s;
+    if (queued++)
+        slots[queue_last].next = s;
     else
-        resting_first = s;
-    resting_last = s;
+        queue_first = s;
+    queue_last = s;
 }
 
 static bool counts_changes(void)
@@ -183,7 +183,7 @@ static struct rb_self *make_state(enum state state, uint32_t id)
     else
         t = rb_arena_alloc(&selves, sizeof(*t));
     if (!t) {
-        rest_slot(s);
+        queue_slot(s);
         return NULL;
     }
     struct rb_recent *const recent = make_recent_lines(from_before ? t->recent : NULL);
@@ -192,7 +192,7 @@ static struct rb_self *make_state(enum state state, uint32_t id)
     t->hb.slot = s;
     t->engine = (struct rb_engine){rb_process.ops, &rb_process.arena, slot_count, false};
     if (start_clocks(t)) {
-        rest_slot(s);
+        queue_slot(s);
         t->next = unused;
         unused = t;
         return NULL;
@@ -247,7 +247,7 @@ static void free_state(struct rb_self *me, struct rb_self *t)
     rb_process.ops->thread_stop(&me->engine, &t->hb);
     s->user = NULL;
     if (s->version < LAST_VERSION)
-        rest_slot(t->hb.slot);
+        queue_slot(t->hb.slot);
     t->state = FREE;
     t->next = unused;
     unused = t;
@@ -417,7 +417,7 @@ static bool has_values_left(void)
 }
 
 // Runs in every lap of key destructors; the last lap is the thread's end.
-static void at_thread_end(void *laps)
+static void end_on_last_lap(void *laps)
 {
     const uintptr_t lap = (uintptr_t)laps;
     struct rb_self *me = rb_self_tls;

@@ -6,7 +6,7 @@
 //
 // Slots index clocks, so they are reused; a slot's epochs and versions go on where its last user stopped.
 // An access of an earlier user then counts as the new user's own: a race may be hidden, none invented. To
-// hide few, a slot stays unused until RESTING others wait as well, oldest first.
+// hide few, a slot stays unused until QUEUED others wait as well, oldest first.
 #ifndef RB_RUN_SYNC_THREAD_H
 #define RB_RUN_SYNC_THREAD_H
 

@@ -26,7 +26,7 @@ static void keep_pace(struct rb_waiting_pace *p, double ns, double switches)
 }
 
 // Returns the cost of one switch: at most all kernel time of the program, by the number of switches.
-static double switch_ns(const struct rusage *used)
+static double price_switch(const struct rusage *used)
 {
     const double kernel = (double)used->ru_stime.tv_sec * 1e9 + (double)used->ru_stime.tv_usec * 1e3;
     const double each = kernel / ((double)used->ru_nvcsw + (double)used->ru_nivcsw + 1);
@@ -38,13 +38,13 @@ static double switch_ns(const struct rusage *used)
 // `own_ns`.
 static double price_of_switches(double more, const struct rusage *used, double own_ns)
 {
-    const double ns = more > 0 ? more * switch_ns(used) : 0;
+    const double ns = more > 0 ? more * price_switch(used) : 0;
 
     return ns < own_ns / 2 ? ns : own_ns / 2;
 }
 
 // Returns the charge for earlier switches beyond the usual, when the usual number has just become known.
-static double belated_charge(const struct rb_waiting *w, const struct rusage *used)
+static double charge_belated(const struct rb_waiting *w, const struct rusage *used)
 {
     const struct rb_waiting_pace *p = &w->followed;
 
@@ -63,7 +63,7 @@ void rb_waiting_yielded(void)
         rb_fetch_add_relaxed(&yields, YIELDS);
 }
 
-static double switches_lately(struct rb_waiting *w, const struct rusage *used)
+static double count_switches(struct rb_waiting *w, const struct rusage *used)
 {
     const uint64_t yielded = rb_load_relaxed(&yields), waited = (uint64_t)used->ru_nvcsw,
                    preempted = (uint64_t)used->ru_nivcsw;
@@ -83,7 +83,7 @@ static double charge_unusual(struct rb_waiting *w, double turn_ns, double own_ns
     struct rusage used;
 
     syscall(SYS_getrusage, RUSAGE_SELF, &used);
-    const double lately = switches_lately(w, &used);
+    const double lately = count_switches(w, &used);
     const bool before = w->before;
     w->before = w->follows || w->episodes != episodes;
     rb_waiting_change(w, episodes, !rb_resting());
@@ -91,7 +91,7 @@ static double charge_unusual(struct rb_waiting *w, double turn_ns, double own_ns
         const bool known = w->at_rest.ns >= BASE_NS;
         keep_pace(&w->at_rest, turn_ns, lately);
         w->since_ns = own_ns;
-        return known || w->at_rest.ns < BASE_NS ? 0 : belated_charge(w, &used);
+        return known || w->at_rest.ns < BASE_NS ? 0 : charge_belated(w, &used);
     }
     keep_pace(&w->followed, turn_ns, lately);
     if (w->at_rest.ns < BASE_NS)

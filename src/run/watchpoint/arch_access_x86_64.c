@@ -258,7 +258,7 @@ static struct form decode_two_bytes(const struct parse *p, uint8_t op)
 }
 
 // Returns the length of an instruction without ModRM that changes registers or flags alone; else 0.
-static uint8_t length_without_operand(const struct parse *p, uint8_t op)
+static uint8_t decode_without_operand(const struct parse *p, uint8_t op)
 {
     const uint8_t word = p->operand16 ? 2 : 4;
 
@@ -335,7 +335,7 @@ void rb_arch_code(uintptr_t pc, const ucontext_t *context, struct rb_code *code)
             op = *++p.at;
         f = decode_two_bytes(&p, op);
     } else {
-        const uint8_t bytes = length_without_operand(&p, op);
+        const uint8_t bytes = decode_without_operand(&p, op);
         if (bytes && op != 0xbc && !p.repeat_not) { // not: a constant into the stack pointer
             code->barrier = false;
             code->bytes = (uint8_t)(p.at - (const uint8_t *)pc + bytes);

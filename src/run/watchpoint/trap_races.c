@@ -73,7 +73,7 @@ static uint32_t number_of(const struct slot *s)
 }
 
 // Ends the use. Returns false if it has ended already.
-static bool take_away(unsigned i, uint32_t armed)
+static bool end_use(unsigned i, uint32_t armed)
 {
     return armed && rb_cas_strong_acq_rel(&slots[i].armed, &armed, 0);
 }
@@ -88,7 +88,7 @@ static uint32_t copy_slot(const struct slot *s, struct slot *seen)
     return number_of(s) == armed ? armed : 0;
 }
 
-static bool has_gone_on(const struct slot *s)
+static bool has_synchronised(const struct slot *s)
 {
     return rb_load_acquire(&s->owner->steps) != s->steps;
 }
@@ -97,7 +97,7 @@ static bool is_free(unsigned i, uint64_t now)
 {
     const struct slot *s = &slots[i];
 
-    return !number_of(s) || !rb_breakpoint_is_set(i) || now >= s->until || (!delays && has_gone_on(s)) ||
+    return !number_of(s) || !rb_breakpoint_is_set(i) || now >= s->until || (!delays && has_synchronised(s)) ||
            s->generation != rb_load_relaxed(&rb_process.generation);
 }
 
@@ -108,7 +108,7 @@ void rb_collide_forget_slow(uintptr_t from, size_t bytes)
     for (unsigned i = 0; i < rb_breakpoints.count; i++) {
         const uint32_t armed = copy_slot(&slots[i], &seen);
         if (armed && seen.touch.address < from + bytes && from < seen.touch.address + seen.touch.size)
-            take_away(i, armed);
+            end_use(i, armed);
     }
 }
 
@@ -221,7 +221,7 @@ static void delay_access(struct rb_self *me, unsigned i, const struct rb_memory_
     await_end(&slots[i].armed, number, until);
     delayed_until = 0;
     if ((me = rb_enter()) != NULL) {
-        if (take_away(i, number)) {
+        if (end_use(i, number)) {
             rb_breakpoint_clear(i);
             me->count.changed_unseen += known && read_value(t, &after) && after != before;
         }
@@ -308,7 +308,7 @@ static bool is_race(struct rb_self *me, const struct slot *e1, const struct rb_m
         me->count.watch_expired++;
         return false;
     }
-    if (has_gone_on(e1)) {
+    if (has_synchronised(e1)) {
         me->count.watch_ordered += !delays;
         me->count.collisions_not_clock += delays;
         return false;
@@ -320,7 +320,7 @@ static bool is_race(struct rb_self *me, const struct slot *e1, const struct rb_m
 static void pass_trap(unsigned i, uint32_t armed, uint8_t *hits, unsigned most)
 {
     if (!armed || rb_add_fetch_relaxed(hits, 1) >= most) {
-        take_away(i, armed);
+        end_use(i, armed);
         rb_breakpoint_clear(i);
     }
 }
@@ -344,11 +344,11 @@ void rb_collide_trap(const struct rb_breakpoint_hit *hit, const void *context)
         pass_trap(i, armed, &s->other_hits, OTHER_HITS);
     } else if (e1.owner == me) {
         me->count.watch_own++;
-        pass_trap(i, armed, &s->own_hits, has_gone_on(&e1) ? 0 : OWN_HITS);
+        pass_trap(i, armed, &s->own_hits, has_synchronised(&e1) ? 0 : OWN_HITS);
     } else if (hit->late || !rb_trapped_find(me, hit->address, bytes, context, &e2)) {
         me->count.watch_dropped++;
         pass_trap(i, armed, &s->other_hits, OTHER_HITS);
-    } else if (!is_race(me, &e1, &e2.touch) || !take_away(i, armed)) {
+    } else if (!is_race(me, &e1, &e2.touch) || !end_use(i, armed)) {
         pass_trap(i, armed, &s->other_hits, 0);
     } else {
         me->count.watch_judged++;
@@ -413,7 +413,7 @@ static uint64_t turn_ticker(void)
     for (unsigned i = 0; i < rb_breakpoints.count && !delays; i++) {
         struct slot seen;
         const uint32_t armed = copy_slot(&slots[i], &seen);
-        if (armed && now >= seen.until && take_away(i, armed))
+        if (armed && now >= seen.until && end_use(i, armed))
             rb_breakpoint_clear(i);
     }
     rb_sites_flip_all(wake_site, RB_SITE_AWAKE);
@@ -436,7 +436,7 @@ static void end_thread(struct rb_self *me)
     rb_spin_lock(&lock);
     for (unsigned i = 0; i < rb_breakpoints.count; i++) {
         const uint32_t armed = number_of(&slots[i]);
-        if (armed && slots[i].owner == me && take_away(i, armed))
+        if (armed && slots[i].owner == me && end_use(i, armed))
             rb_breakpoint_clear(i);
     }
     rb_spin_unlock(&lock);
