@@ -74,9 +74,9 @@ __railbird_\name:
 1:
 	.endm
 
-// Returns, carry clear, if the site is queued for patching by another thread: rb_is_drowsy() of run/sites/sites.h.
+// Returns, carry clear, if the site is queued for patching by another thread: rb_is_queued() of run/sites/sites.h.
 	.macro	skip_queued
-	movq	rb_drowsy@gottpoff(%rip), %r11
+	movq	rb_queued@gottpoff(%rip), %r11
 	addq	%fs:0, %r11
 	movl	(%rsp), %r10d
 	andl	$0x78, %r10d
