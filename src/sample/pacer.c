@@ -9,7 +9,7 @@
 #include "sample/pacer.h"
 #include "sample/sampler.h"
 
-static int start(struct rb_sampler *s)
+static int pacer_start(struct rb_sampler *s)
 {
     s->gaps = rb_arena_alloc(&s->arena, sizeof(*s->gaps));
     if (!s->gaps)
@@ -19,7 +19,7 @@ static int start(struct rb_sampler *s)
     return 0;
 }
 
-static uint64_t gap(struct rb_sampler *s)
+static uint64_t pacer_gap(struct rb_sampler *s)
 {
     if (s->period_left > 0) {
         s->period_left--;
@@ -32,6 +32,6 @@ static uint64_t gap(struct rb_sampler *s)
 const struct rb_sampler_ops rb_sample_pacer = {.name = "pacer",
                                                .parameters = ":P[,LENGTH]",
                                                .help = "global sampling periods; the rest checked only",
-                                               .start = start,
-                                               .gap = gap,
+                                               .start = pacer_start,
+                                               .gap = pacer_gap,
                                                .between = RB_CHECK};

@@ -4,7 +4,7 @@
 
 #include "sample/sampler.h"
 
-static int start(struct rb_sampler *s)
+static int random_start(struct rb_sampler *s)
 {
     s->gaps = rb_arena_alloc(&s->arena, sizeof(*s->gaps));
     if (!s->gaps)
@@ -13,7 +13,7 @@ static int start(struct rb_sampler *s)
     return 0;
 }
 
-static uint64_t gap(struct rb_sampler *s)
+static uint64_t random_gap(struct rb_sampler *s)
 {
     return rb_gaps_draw(s->gaps, &s->rng);
 }
@@ -21,5 +21,5 @@ static uint64_t gap(struct rb_sampler *s)
 const struct rb_sampler_ops rb_sample_random = {.name = "random",
                                                 .parameters = ":P",
                                                 .help = "each access alone, with probability P",
-                                                .start = start,
-                                                .gap = gap};
+                                                .start = random_start,
+                                                .gap = random_gap};

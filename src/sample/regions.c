@@ -31,7 +31,7 @@ struct rb_regions {
 };
 
 // Counts one call and says whether it is taken.
-static bool call(struct rb_sampler *s, uint32_t thread, uint64_t id)
+static bool count_call(struct rb_sampler *s, uint32_t thread, uint64_t id)
 {
     struct rb_regions *g = s->regions;
     const struct rb_call_policy *p = s->ops->calls;
@@ -39,7 +39,7 @@ static bool call(struct rb_sampler *s, uint32_t thread, uint64_t id)
     return rb_call(p, &g->calls[(p->per_thread ? thread * g->per_thread : 0) + id], &s->rng);
 }
 
-static bool push(struct rb_sampler *s, struct frames *f, bool taken)
+static bool push_frame(struct rb_sampler *s, struct frames *f, bool taken)
 {
     if (f->depth == f->room) {
         const uint32_t room = f->room ? 2 * f->room : DEPTH_FIRST;
@@ -56,7 +56,7 @@ static bool push(struct rb_sampler *s, struct frames *f, bool taken)
     return true;
 }
 
-static int start(struct rb_sampler *s)
+static int regions_start(struct rb_sampler *s)
 {
     const struct rb_call_policy *p = s->ops->calls;
     struct rb_regions *g = rb_arena_zalloc(&s->arena, sizeof(*g));
@@ -75,26 +75,26 @@ static int start(struct rb_sampler *s)
     if (!g->calls || !g->frames)
         return -ENOMEM;
     for (uint32_t t = 0; !s->by_location && t < s->world.threads; t++)
-        if (!push(s, &g->frames[t], call(s, t, 0)))
+        if (!push_frame(s, &g->frames[t], count_call(s, t, 0)))
             return -ENOMEM;
     return 0;
 }
 
-static enum rb_take ask(struct rb_sampler *s, uint32_t thread, uint32_t location)
+static enum rb_take regions_ask(struct rb_sampler *s, uint32_t thread, uint32_t location)
 {
     if (s->by_location)
-        return call(s, thread, 1 + location) ? RB_TAKE : RB_PASS;
+        return count_call(s, thread, 1 + location) ? RB_TAKE : RB_PASS;
     const struct frames *f = &s->regions->frames[thread];
     return f->taken[f->depth - 1] ? RB_TAKE : RB_PASS;
 }
 
-static void enter(struct rb_sampler *s, uint32_t thread, uint64_t function)
+static void regions_enter(struct rb_sampler *s, uint32_t thread, uint64_t function)
 {
     if (!s->by_location)
-        push(s, &s->regions->frames[thread], call(s, thread, 1 + function));
+        push_frame(s, &s->regions->frames[thread], count_call(s, thread, 1 + function));
 }
 
-static void leave(struct rb_sampler *s, uint32_t thread)
+static void regions_leave(struct rb_sampler *s, uint32_t thread)
 {
     if (!s->by_location && s->regions->frames[thread].depth > 1)
         s->regions->frames[thread].depth--;
@@ -106,10 +106,10 @@ static void leave(struct rb_sampler *s, uint32_t thread)
                                                   .help = what,            \
                                                   .wants_functions = true, \
                                                   .calls = &policy,        \
-                                                  .start = start,          \
-                                                  .ask = ask,              \
-                                                  .enter = enter,          \
-                                                  .exit = leave};
+                                                  .start = regions_start,          \
+                                                  .ask = regions_ask,              \
+                                                  .enter = regions_enter,          \
+                                                  .exit = regions_leave};
 
 REGION_SAMPLER(literace, tl_ad, "literace", "per function and thread: 100, 10, 1, 0.1 %, bursts of 10 calls")
 REGION_SAMPLER(tl_fx, tl_fx, "tl-fx", "per function and thread: 5 %, bursts of 10 calls")

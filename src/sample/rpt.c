@@ -3,7 +3,7 @@
 // the runtime (run/sampler/sampling_rpt.c); inside one, every access is taken.
 #include "sample/sampler.h"
 
-static uint64_t gap(struct rb_sampler *s)
+static uint64_t rpt_gap(struct rb_sampler *s)
 {
     (void)s;
     return 0;
@@ -13,4 +13,4 @@ const struct rb_sampler_ops rb_sample_rpt = {.name = "rpt",
                                              .parameters = ":EPS,DELTA",
                                              .help = "a constant number of windows, whatever the length",
                                              .windows = true,
-                                             .gap = gap};
+                                             .gap = rpt_gap};

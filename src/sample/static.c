@@ -3,7 +3,7 @@
 
 #include "sample/sampler.h"
 
-static int start(struct rb_sampler *s)
+static int static_start(struct rb_sampler *s)
 {
     const uint64_t words = s->world.locations / 64 + 1;
 
@@ -16,7 +16,7 @@ static int start(struct rb_sampler *s)
     return 0;
 }
 
-static enum rb_take ask(struct rb_sampler *s, uint32_t thread, uint32_t location)
+static enum rb_take static_ask(struct rb_sampler *s, uint32_t thread, uint32_t location)
 {
     (void)thread;
     return s->chosen[location / 64] >> (location % 64) & 1 ? RB_TAKE : RB_PASS;
@@ -25,5 +25,5 @@ static enum rb_take ask(struct rb_sampler *s, uint32_t thread, uint32_t location
 const struct rb_sampler_ops rb_sample_static = {.name = "static",
                                                 .parameters = ":P",
                                                 .help = "a fixed random subset of code locations",
-                                                .start = start,
-                                                .ask = ask};
+                                                .start = static_start,
+                                                .ask = static_ask};

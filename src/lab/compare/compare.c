@@ -51,7 +51,7 @@ struct rb_summary rb_summarize(double *values, size_t count)
     return s;
 }
 
-static double ratio(uint64_t part, uint64_t whole)
+static double share_of(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : NAN;
 }
@@ -146,7 +146,7 @@ static void show_step(void *context, uint64_t done, uint64_t total)
                           s->total * STEP);
 }
 
-static int replay(struct rb_reader *r, struct steps *steps, const struct rb_engine_ops *engine,
+static int run_replay(struct rb_reader *r, struct steps *steps, const struct rb_engine_ops *engine,
                   const struct rb_sampler_spec *sampler, uint64_t seed, struct rb_result *result,
                   struct rb_error *e)
 {
@@ -163,13 +163,13 @@ static int replay(struct rb_reader *r, struct steps *steps, const struct rb_engi
     return status;
 }
 
-static bool split(struct reference *ref, const struct rb_pair_set *exact)
+static bool split_by_frequency(struct reference *ref, const struct rb_pair_set *exact)
 {
     for (uint64_t i = 0; i < ref->static_races.capacity; i++) {
-        const struct rb_pair *p = &ref->static_races.slots[i];
+        const struct rb_pair_slot *p = &ref->static_races.slots[i];
         if (!p->times)
             continue;
-        const struct rb_pair *more = rb_pair_find(exact, p->low, p->high);
+        const struct rb_pair_slot *more = rb_pair_find(exact, p->low, p->high);
         const uint64_t times = more && more->times > p->times ? more->times : p->times;
         const bool rare = (double)times * 1e6 < RARE_PER_MILLION * (double)ref->accesses;
         if (!rb_pair_add(rare ? &ref->rare : &ref->frequent, p->low, p->high))
@@ -183,10 +183,10 @@ static int make_reference(struct rb_reader *r, struct steps *steps, struct rb_co
 {
     const struct rb_sampler_spec *all = &c->rows[c->baseline].sampler;
     struct rb_result base, exact = {0};
-    int status = replay(r, steps, &rb_fasttrack, all, c->seed, &base, e);
+    int status = run_replay(r, steps, &rb_fasttrack, all, c->seed, &base, e);
 
     if (status == 0)
-        status = replay(r, steps, &rb_so, all, c->seed, &exact, e);
+        status = run_replay(r, steps, &rb_so, all, c->seed, &exact, e);
     if (status == 0) {
         ref->accesses = c->accesses = base.accesses;
         c->lenient_releases = base.lenient_releases;
@@ -194,7 +194,7 @@ static int make_reference(struct rb_reader *r, struct steps *steps, struct rb_co
         ref->static_races = base.static_races; // now the reference's
         ref->variables = base.racy_variables;
         base.static_races = base.racy_variables = (struct rb_pair_set){0};
-        if (!split(ref, &exact.static_races))
+        if (!split_by_frequency(ref, &exact.static_races))
             status = rb_internal(e, "out of memory for the static races");
         c->rare = ref->rare.count;
         c->frequent = ref->frequent.count;
@@ -204,9 +204,9 @@ static int make_reference(struct rb_reader *r, struct steps *steps, struct rb_co
     return status;
 }
 
-static double recall(const struct rb_pair_set *wanted, const struct rb_pair_set *found)
+static double recall_of(const struct rb_pair_set *wanted, const struct rb_pair_set *found)
 {
-    return ratio(rb_pair_common(wanted, found), wanted->count);
+    return share_of(rb_pair_common(wanted, found), wanted->count);
 }
 
 static void take_values(const struct rb_result *x, const struct reference *ref, double v[RB_METRICS])
@@ -214,28 +214,28 @@ static void take_values(const struct rb_result *x, const struct reference *ref, 
     v[RB_M_warnings] = (double)x->warnings;
     v[RB_M_racy_variables] = (double)x->racy_variables.count;
     v[RB_M_static_races] = (double)x->static_races.count;
-    v[RB_M_recall] = recall(&ref->static_races, &x->static_races);
-    v[RB_M_recall_variables] = recall(&ref->variables, &x->racy_variables);
-    v[RB_M_recall_rare] = recall(&ref->rare, &x->static_races);
-    v[RB_M_recall_frequent] = recall(&ref->frequent, &x->static_races);
+    v[RB_M_recall] = recall_of(&ref->static_races, &x->static_races);
+    v[RB_M_recall_variables] = recall_of(&ref->variables, &x->racy_variables);
+    v[RB_M_recall_rare] = recall_of(&ref->rare, &x->static_races);
+    v[RB_M_recall_frequent] = recall_of(&ref->frequent, &x->static_races);
     v[RB_M_sampled] = (double)x->sampled;
-    v[RB_M_esr] = ratio(x->sampled, ref->accesses);
+    v[RB_M_esr] = share_of(x->sampled, ref->accesses);
     v[RB_M_acquires] = (double)x->acquires;
     v[RB_M_acquires_skipped] = (double)x->acquires_skipped;
-    v[RB_M_skipped_share] = ratio(x->acquires_skipped, x->acquires);
+    v[RB_M_skipped_share] = share_of(x->acquires_skipped, x->acquires);
     v[RB_M_releases] = (double)x->releases;
     v[RB_M_releases_processed] = (double)x->releases_processed;
     v[RB_M_deep_copies] = (double)x->deep_copies;
     v[RB_M_entries_traversed] = (double)x->entries_traversed;
     v[RB_M_entries_total] = (double)x->entries_total;
-    v[RB_M_saved_share] = 1 - ratio(x->entries_traversed, x->entries_total);
+    v[RB_M_saved_share] = 1 - share_of(x->entries_traversed, x->entries_total);
     v[RB_M_events_read] = (double)x->events_read;
     v[RB_M_seconds] = x->seconds;
     v[RB_M_cpu_seconds] = x->cpu_seconds;
 }
 
 // values: [row][metric][run]
-static int measure(struct rb_reader *r, struct steps *steps, const struct reference *ref,
+static int measure_rows(struct rb_reader *r, struct steps *steps, const struct reference *ref,
                    struct rb_comparison *c, double *values, struct rb_error *e)
 {
     double v[RB_METRICS];
@@ -244,7 +244,7 @@ static int measure(struct rb_reader *r, struct steps *steps, const struct refere
         for (size_t i = 0; i < c->row_count; i++) {
             struct rb_compare_row *row = &c->rows[i];
             struct rb_result x;
-            const int status = replay(r, steps, row->engine, &row->sampler, c->seed + run, &x, e);
+            const int status = run_replay(r, steps, row->engine, &row->sampler, c->seed + run, &x, e);
             if (status == 0) {
                 take_values(&x, ref, v);
                 for (size_t m = 0; m < RB_METRICS; m++)
@@ -260,7 +260,7 @@ static int measure(struct rb_reader *r, struct steps *steps, const struct refere
     return 0;
 }
 
-static void summarize(struct rb_comparison *c, double *values)
+static void summarize_rows(struct rb_comparison *c, double *values)
 {
     for (size_t i = 0; i < c->row_count; i++)
         for (size_t m = 0; m < RB_METRICS; m++)
@@ -295,9 +295,9 @@ int rb_compare(struct rb_reader *r, const struct rb_compare_plan *plan, struct r
     if (status == 0)
         status = make_reference(r, &steps, c, &ref, e);
     if (status == 0)
-        status = measure(r, &steps, &ref, c, values, e);
+        status = measure_rows(r, &steps, &ref, c, values, e);
     if (status == 0)
-        summarize(c, values);
+        summarize_rows(c, values);
     rb_pair_free(&ref.static_races);
     rb_pair_free(&ref.variables);
     rb_pair_free(&ref.rare);

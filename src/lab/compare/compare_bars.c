@@ -54,7 +54,7 @@ static double value_of(const struct bar_plot *p, const struct rb_compare_row *ro
 }
 
 // An engine that is at nothing with every sampler by its nature is named in the note instead of drawn.
-static void choose(struct bar_plot *p, char *note, size_t room)
+static void choose_engines(struct bar_plot *p, char *note, size_t room)
 {
     const char *lines = p->c->runs < 2           ? ""
                         : p->k->style == RB_TIME ? " Lines: fastest to slowest run."
@@ -182,7 +182,7 @@ void rb_plot_bars(FILE *out, const struct rb_comparison *c, enum rb_bars kind, s
     p.shown = calloc(c->row_count, sizeof(*p.shown));
     if (!p.shown)
         return;
-    choose(&p, note, sizeof(note));
+    choose_engines(&p, note, sizeof(note));
     p.height = TOP + BOTTOM;
     for (size_t first = 0, end; first < c->row_count; first = end) {
         end = rb_compare_group_end(c, first);

@@ -9,7 +9,7 @@
 #include "lab/compare/compare_plot.h"
 #include "report/page.h"
 
-static void headings(FILE *out, struct rb_unit unit)
+static void write_headings(FILE *out, struct rb_unit unit)
 {
     fputs("<thead>\n<tr><td></td><td></td>", out);
     for (size_t i = 0, end; i < rb_column_count; i = end) {
@@ -48,7 +48,7 @@ static void table_row(FILE *out, const struct rb_compare_row *row, struct rb_uni
     fputs("</tr>\n", out);
 }
 
-static void table(FILE *out, const struct rb_comparison *c)
+static void write_table(FILE *out, const struct rb_comparison *c)
 {
     const struct rb_unit unit = rb_compare_unit(c);
 
@@ -61,7 +61,7 @@ static void table(FILE *out, const struct rb_comparison *c)
                 "the last digit. ",
                 c->runs);
     fputs("Shaded: the baseline.</span></caption>\n", out);
-    headings(out, unit);
+    write_headings(out, unit);
     for (size_t first = 0, end; first < c->row_count; first = end) {
         end = rb_compare_group_end(c, first);
         fputs("<tbody>\n", out);
@@ -90,7 +90,7 @@ static void number_of(FILE *out, uint64_t n, const char *one, const char *many)
     fprintf(out, " %s", n == 1 ? one : many);
 }
 
-static void facts(FILE *out, const struct rb_comparison *c)
+static void write_facts(FILE *out, const struct rb_comparison *c)
 {
     const struct rb_summary *of = c->rows[c->baseline].of;
     size_t by_location = 0;
@@ -126,7 +126,7 @@ static void facts(FILE *out, const struct rb_comparison *c)
                 c->lenient_releases, c->lenient_acquires);
 }
 
-static void contents(FILE *out, const struct rb_comparison *c, size_t count)
+static void write_contents(FILE *out, const struct rb_comparison *c, size_t count)
 {
     fputs("<nav aria-label=\"Traces\"><ul>\n", out);
     for (size_t i = 0; i < count; i++) {
@@ -137,7 +137,7 @@ static void contents(FILE *out, const struct rb_comparison *c, size_t count)
     fputs("</ul></nav>\n", out);
 }
 
-static void explain(FILE *out)
+static void write_glossary(FILE *out)
 {
     fputs(
         "<details><summary>What the words mean</summary>\n<dl>\n"
@@ -174,9 +174,9 @@ void rb_compare_html(FILE *out, const struct rb_comparison *c, size_t count,
     else
         fprintf(out, "; one run of each, seed %" PRIu64, plan->seed);
     fputs(". The baseline is fasttrack on all accesses.</p>\n", out);
-    explain(out);
+    write_glossary(out);
     if (count > 1)
-        contents(out, c, count);
+        write_contents(out, c, count);
     fputs("</header>\n<main>\n", out);
     if (count > 1) {
         fputs("<section>\n<h2>Processor time against length</h2>\n"
@@ -191,14 +191,14 @@ void rb_compare_html(FILE *out, const struct rb_comparison *c, size_t count,
         fprintf(out, "<section>\n<h2 id=\"trace%zu\">", i + 1);
         rb_html_text(out, c[i].trace);
         fputs("</h2>\n", out);
-        facts(out, &c[i]);
+        write_facts(out, &c[i]);
         fputs("<div class=\"plots\">\n", out);
         rb_plot_recall(out, &c[i], i);
         rb_plot_bars(out, &c[i], RB_BARS_TIME, i);
         rb_plot_bars(out, &c[i], RB_BARS_SKIPPED, i);
         rb_plot_bars(out, &c[i], RB_BARS_SAVED, i);
         fputs("</div>\n", out);
-        table(out, &c[i]);
+        write_table(out, &c[i]);
         fputs("</section>\n", out);
     }
     fputs("</main>\n", out);

@@ -12,18 +12,18 @@ static const char *const names[] = {
 #undef RB_METRIC
 };
 
-static json_t *timing(const struct rb_summary *s)
+static json_t *timing_json(const struct rb_summary *s)
 {
     return json_pack("{s:o, s:o, s:o}", "median", rb_json_number(s->median), "min", rb_json_number(s->low),
                      "max", rb_json_number(s->high));
 }
 
-static json_t *metric(const struct rb_compare_row *row, int m)
+static json_t *metric_json(const struct rb_compare_row *row, int m)
 {
     const struct rb_summary *s = &row->of[m];
 
     if (m == RB_M_seconds || m == RB_M_cpu_seconds)
-        return timing(s);
+        return timing_json(s);
     return json_pack("{s:o, s:o}", "mean", rb_json_number(s->mean), "sd", rb_json_number(s->sd));
 }
 
@@ -34,7 +34,7 @@ static json_t *row_json(const struct rb_comparison *c, const struct rb_compare_r
                           "nominal", rb_json_number(row->nominal), "regions_are_locations", row->by_location);
 
     for (int m = 0; o && m < RB_METRICS; m++)
-        if (json_object_set_new(o, names[m], metric(row, m)) < 0)
+        if (json_object_set_new(o, names[m], metric_json(row, m)) < 0)
             return json_decref(o), NULL;
     if (o && json_object_set_new(o, "speedup", rb_json_number(row->speedup)) < 0)
         return json_decref(o), NULL;
@@ -50,8 +50,8 @@ static json_t *baseline_json(const struct rb_comparison *c)
                      "warnings", rb_json_number(of[RB_M_warnings].mean), "racy_variables",
                      rb_json_number(of[RB_M_racy_variables].mean), "static_races",
                      rb_json_number(of[RB_M_static_races].mean), "rare", rb_json_count(c->rare), "frequent",
-                     rb_json_count(c->frequent), "seconds", timing(&of[RB_M_seconds]), "cpu_seconds",
-                     timing(&of[RB_M_cpu_seconds]));
+                     rb_json_count(c->frequent), "seconds", timing_json(&of[RB_M_seconds]), "cpu_seconds",
+                     timing_json(&of[RB_M_cpu_seconds]));
 }
 
 static json_t *trace_json(const struct rb_comparison *c)

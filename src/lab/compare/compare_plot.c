@@ -152,7 +152,7 @@ static void draw_axes(FILE *out, const struct recall_plot *p)
             (TOP + HEIGHT - BOTTOM) / 2);
 }
 
-static double clamp(double v, double low, double high)
+static double clamp_to(double v, double low, double high)
 {
     return v < low ? low : v > high ? high : v;
 }
@@ -164,12 +164,12 @@ static struct rb_box error_of(const struct recall_plot *p, const struct cluster 
     struct rb_box b = {k->x, k->y, 0, 0};
 
     if (rate->sd > 0 && rate->mean > 0) {
-        b.x = x_of(p, clamp(rate->mean - rate->sd, p->x.low, p->x.high));
-        b.w = x_of(p, clamp(rate->mean + rate->sd, p->x.low, p->x.high)) - b.x;
+        b.x = x_of(p, clamp_to(rate->mean - rate->sd, p->x.low, p->x.high));
+        b.w = x_of(p, clamp_to(rate->mean + rate->sd, p->x.low, p->x.high)) - b.x;
     }
     if (found->sd > 0) {
-        b.y = rb_scale_at(&p->y, clamp(found->mean + found->sd, 0, 1));
-        b.h = rb_scale_at(&p->y, clamp(found->mean - found->sd, 0, 1)) - b.y;
+        b.y = rb_scale_at(&p->y, clamp_to(found->mean + found->sd, 0, 1));
+        b.h = rb_scale_at(&p->y, clamp_to(found->mean - found->sd, 0, 1)) - b.y;
     }
     return b;
 }
@@ -226,8 +226,8 @@ static void draw_labels(FILE *out, const struct recall_plot *p, struct rb_label 
     for (size_t i = 0; i < n; i++) {
         const struct rb_label *l = &labels[i];
         if (l->lead)
-            rb_svg_line(out, "lead", l->x, l->y, clamp(l->x, l->box.x, l->box.x + l->box.w),
-                        clamp(l->y, l->box.y + 2, l->box.y + l->box.h - 2));
+            rb_svg_line(out, "lead", l->x, l->y, clamp_to(l->x, l->box.x, l->box.x + l->box.w),
+                        clamp_to(l->y, l->box.y + 2, l->box.y + l->box.h - 2));
     }
     for (size_t i = 0; i < p->count; i++)
         draw_mark(out, &p->clusters[i]);

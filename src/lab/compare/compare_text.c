@@ -26,7 +26,7 @@ struct layout {
 };
 
 // Columns on a terminal: bytes that do not continue a UTF-8 character.
-static int width(const char *text)
+static int text_width(const char *text)
 {
     int n = 0;
 
@@ -35,13 +35,13 @@ static int width(const char *text)
     return n;
 }
 
-static void pad(FILE *out, int n)
+static void write_blanks(FILE *out, int n)
 {
     for (; n > 0; n--)
         putc(' ', out);
 }
 
-static void grow(int *width_so_far, int w)
+static void widen_to(int *width_so_far, int w)
 {
     if (*width_so_far < w)
         *width_so_far = w;
@@ -52,7 +52,7 @@ static const char *bottom_of(const struct rb_column *k, struct rb_unit unit)
     return k->bottom ? k->bottom : unit.name;
 }
 
-static struct rb_written cell(const struct layout *l, const struct column *m,
+static struct rb_written make_cell(const struct layout *l, const struct column *m,
                               const struct rb_compare_row *row)
 {
     struct rb_written w = rb_write_column(m->k, row, l->unit);
@@ -64,19 +64,19 @@ static struct rb_written cell(const struct layout *l, const struct column *m,
     return w;
 }
 
-static void measure(struct layout *l, struct column *m)
+static void measure_column(struct layout *l, struct column *m)
 {
     m->value = m->spread = 0;
     for (size_t r = 0; r < l->c->row_count; r++) {
-        const struct rb_written w = cell(l, m, &l->c->rows[r]);
-        grow(&m->value, width(w.value));
-        grow(&m->spread, width(w.spread));
+        const struct rb_written w = make_cell(l, m, &l->c->rows[r]);
+        widen_to(&m->value, text_width(w.value));
+        widen_to(&m->spread, text_width(w.spread));
     }
-    grow(&m->value, width(m->k->top) - m->spread);
-    grow(&m->value, width(bottom_of(m->k, l->unit)) - m->spread);
+    widen_to(&m->value, text_width(m->k->top) - m->spread);
+    widen_to(&m->value, text_width(bottom_of(m->k, l->unit)) - m->spread);
 }
 
-static int total(const struct layout *l)
+static int total_width(const struct layout *l)
 {
     int sum = l->keys[0] + l->keys[1] + l->gap * (int)(l->count + 1);
 
@@ -103,27 +103,27 @@ static void lay_out(struct layout *l)
     struct column *least;
 
     for (size_t r = 0; r < l->c->row_count; r++) {
-        grow(&l->keys[0], width(l->c->rows[r].sampler.text));
-        grow(&l->keys[1], width(l->c->rows[r].engine->name));
+        widen_to(&l->keys[0], text_width(l->c->rows[r].sampler.text));
+        widen_to(&l->keys[1], text_width(l->c->rows[r].engine->name));
     }
     for (size_t i = 0; i < rb_column_count; i++) {
         if (!rb_columns[i].top)
             continue;
         l->columns[l->count] = (struct column){.k = &rb_columns[i], .spread_shown = rb_columns[i].spread > 0};
-        measure(l, &l->columns[l->count++]);
+        measure_column(l, &l->columns[l->count++]);
     }
-    if (total(l) > WIDTH)
+    if (total_width(l) > WIDTH)
         l->gap = 1;
-    while (total(l) > WIDTH && (least = least_spread(l))) {
+    while (total_width(l) > WIDTH && (least = least_spread(l))) {
         least->spread_shown = false;
-        measure(l, least);
+        measure_column(l, least);
         l->cut = true;
     }
 }
 
 static void print_heading(FILE *out, const struct layout *l, const struct column *m, const char *text)
 {
-    pad(out, l->gap + m->value + m->spread - width(text));
+    write_blanks(out, l->gap + m->value + m->spread - text_width(text));
     fputs(text, out);
 }
 
@@ -134,17 +134,17 @@ static void print_row(FILE *out, const struct layout *l, const struct rb_compare
     fprintf(out, "%-*s%*s%-*s", l->keys[0], row->sampler.text, l->gap, "", l->keys[1], row->engine->name);
     for (size_t i = 0; i < l->count; i++) {
         const struct column *m = &l->columns[i];
-        const struct rb_written w = cell(l, m, row);
-        pad(out, behind + l->gap + m->value - width(w.value));
+        const struct rb_written w = make_cell(l, m, row);
+        write_blanks(out, behind + l->gap + m->value - text_width(w.value));
         fprintf(out, "%s%s", w.value, w.spread);
-        behind = m->spread - width(w.spread);
+        behind = m->spread - text_width(w.spread);
     }
     putc('\n', out);
 }
 
 static void print_table(FILE *out, const struct layout *l)
 {
-    pad(out, l->keys[0] + l->gap + l->keys[1]);
+    write_blanks(out, l->keys[0] + l->gap + l->keys[1]);
     for (size_t i = 0; i < l->count; i++)
         print_heading(out, l, &l->columns[i], l->columns[i].k->top);
     fprintf(out, "\n%-*s%*s%-*s", l->keys[0], "sampler", l->gap, "", l->keys[1], "engine");

@@ -97,7 +97,7 @@ double rb_text_width(const char *text)
     return w;
 }
 
-static double overlap(struct rb_box a, struct rb_box b)
+static double overlap_area(struct rb_box a, struct rb_box b)
 {
     const double w = fmin(a.x + a.w, b.x + b.w) - fmax(a.x, b.x);
     const double h = fmin(a.y + a.h, b.y + b.h) - fmax(a.y, b.y);
@@ -105,9 +105,9 @@ static double overlap(struct rb_box a, struct rb_box b)
     return w > 0 && h > 0 ? w * h : 0;
 }
 
-static double outside(struct rb_box b, struct rb_box frame)
+static double outside_area(struct rb_box b, struct rb_box frame)
 {
-    return b.w * b.h - overlap(b, frame);
+    return b.w * b.h - overlap_area(b, frame);
 }
 
 #define LABEL_HEIGHT 14.0
@@ -136,11 +136,11 @@ void rb_place_labels(struct rb_label *labels, size_t count, const struct rb_box 
                                                               : 0),
                                          l->y + way[d].y * (r + LABEL_HEIGHT / 2) - LABEL_HEIGHT / 2, w,
                                          LABEL_HEIGHT};
-                double cost = (double)(ring * 8 + d) + 20 * outside(b, frame);
+                double cost = (double)(ring * 8 + d) + 20 * outside_area(b, frame);
                 for (size_t t = 0; t < taken_count; t++)
-                    cost += 3 * overlap(b, taken[t]);
+                    cost += 3 * overlap_area(b, taken[t]);
                 for (size_t t = 0; t < i; t++)
-                    cost += 10 * overlap(b, labels[t].box);
+                    cost += 10 * overlap_area(b, labels[t].box);
                 if (cost < best) {
                     best = cost;
                     l->box = b;

@@ -36,7 +36,7 @@ struct heard {
     bool found;
 };
 
-static void hear(void *context, uint64_t first, uint64_t second, uint64_t variable)
+static void hear_warning(void *context, uint64_t first, uint64_t second, uint64_t variable)
 {
     struct heard *h = context;
 
@@ -58,7 +58,7 @@ static int run_detector(struct rb_reader *r, struct heard *h, const struct rb_ev
         const struct rb_replay_options o = {.engine = d->engine,
                                             .sampler = d->sampler,
                                             .seed = first_seed + run,
-                                            .warned = hear,
+                                            .warned = hear_warning,
                                             .warned_context = h};
         struct rb_result result;
         const int status = rb_replay(r, &o, &result, e);
@@ -128,7 +128,7 @@ static void add_part(struct rb_eval *v, size_t trace, const struct part *part)
     rb_eval_rules_check(v, trace, part->warned, part->locks_only);
 }
 
-static void *work(void *context)
+static void *work_on_traces(void *context)
 {
     struct crew *s = context;
     struct rb_eval *v = s->v;
@@ -221,9 +221,9 @@ int rb_eval_run(struct rb_eval *v, const struct rb_eval_labels *labels, const st
     rb_eval_rules_start(v);
     // One job is this thread itself; if the system gives fewer threads than asked for, the work is the same.
     while (started + 1 < plan->jobs && started + 1 < labels->count &&
-           pthread_create(&threads[started], NULL, work, &s) == 0)
+           pthread_create(&threads[started], NULL, work_on_traces, &s) == 0)
         started++;
-    work(&s);
+    work_on_traces(&s);
     for (uint32_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     if (s.status < 0)

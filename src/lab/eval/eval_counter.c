@@ -19,7 +19,7 @@ struct crew {
     struct rb_error error;
 };
 
-static void *serve(void *context)
+static void *serve_misses(void *context)
 {
     struct crew *s = context;
 
@@ -112,9 +112,9 @@ int rb_eval_counterexamples(struct rb_eval_counters *c, const struct rb_eval *v,
     if (status < 0)
         return status;
     while (started + 1 < plan->jobs && started + 1 < c->count &&
-           pthread_create(&threads[started], NULL, serve, &s) == 0)
+           pthread_create(&threads[started], NULL, serve_misses, &s) == 0)
         started++;
-    serve(&s);
+    serve_misses(&s);
     for (uint32_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     if (s.status < 0) {

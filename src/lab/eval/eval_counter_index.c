@@ -16,7 +16,7 @@ char *rb_eval_counter_stem(const struct rb_eval *v, const struct rb_eval_counter
     return strndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-static json_t *text(const char *before, const char *middle, const char *after)
+static json_t *joined_json(const char *before, const char *middle, const char *after)
 {
     char *joined = NULL, *clean = NULL;
     json_t *s = NULL;
@@ -30,7 +30,7 @@ static json_t *text(const char *before, const char *middle, const char *after)
     return s;
 }
 
-static json_t *count(uint64_t v)
+static json_t *count_json(uint64_t v)
 {
     return json_integer((json_int_t)v);
 }
@@ -41,11 +41,11 @@ static json_t *label_json(const struct rb_eval *v, const struct rb_eval_counter 
     const char kind[] = {c->op[0] == RB_WRITE ? 'w' : 'r', c->op[1] == RB_WRITE ? 'w' : 'r', 0};
     char *stem = rb_eval_counter_stem(v, c);
     json_t *o =
-        json_pack("{s:o, s:o, s:o, s:s, s:[o, o], s:[o, o], s:o, s:o}", "file", text("", stem, ".rbt"),
-                  "base", text("", stem, ".base.rbt"), "program",
-                  text("", v->labels->programs[l->program], ""), "kind", kind, "events", count(c->events[0]),
-                  count(c->events[1]), "threads", text("", c->threads[0], ""), text("", c->threads[1], ""),
-                  "variable", text("", l->variable, ""), "distance", count(c->events[1] - c->events[0] - 1));
+        json_pack("{s:o, s:o, s:o, s:s, s:[o, o], s:[o, o], s:o, s:o}", "file", joined_json("", stem, ".rbt"),
+                  "base", joined_json("", stem, ".base.rbt"), "program",
+                  joined_json("", v->labels->programs[l->program], ""), "kind", kind, "events", count_json(c->events[0]),
+                  count_json(c->events[1]), "threads", joined_json("", c->threads[0], ""), joined_json("", c->threads[1], ""),
+                  "variable", joined_json("", l->variable, ""), "distance", count_json(c->events[1] - c->events[0] - 1));
     free(stem);
     return o;
 }
@@ -58,10 +58,10 @@ static json_t *entry_json(const struct rb_eval *v, const struct rb_eval_counter 
     snprintf(folder, sizeof(folder), "%s/", engine);
     json_t *o =
         json_pack("{s:s, s:o, s:o, s:o, s:o, s:[o, o], s:o, s:o, s:b, s:o, s:f}", "detector", engine, "file",
-                  text(folder, stem, ".rbt"), "text", text(folder, stem, ".std"), "base",
-                  text(folder, stem, ".base.rbt"), "from", text("", v->labels->traces[c->trace].file, ""),
-                  "events", count(c->events[0]), count(c->events[1]), "events_before", count(c->before),
-                  "events_after", count(c->after), "minimal", c->minimal, "tests", count(c->tests), "seconds",
+                  joined_json(folder, stem, ".rbt"), "text", joined_json(folder, stem, ".std"), "base",
+                  joined_json(folder, stem, ".base.rbt"), "from", joined_json("", v->labels->traces[c->trace].file, ""),
+                  "events", count_json(c->events[0]), count_json(c->events[1]), "events_before", count_json(c->before),
+                  "events_after", count_json(c->after), "minimal", c->minimal, "tests", count_json(c->tests), "seconds",
                   c->seconds);
     free(stem);
     return o;
@@ -71,7 +71,7 @@ struct page {
     json_t *object;
 };
 
-static void fill(FILE *out, void *context)
+static void write_object(FILE *out, void *context)
 {
     const struct page *p = context;
 
@@ -88,7 +88,7 @@ static int write_json(json_t *object, const char *dir, const char *folder, const
     if (!object || asprintf(&path, "%s/%s/%s", dir, folder, name) < 0)
         status = rb_internal(e, "out of memory for %s", name);
     else
-        status = rb_html_write("--counterexamples", path, fill, &(struct page){object}, e);
+        status = rb_html_write("--counterexamples", path, write_object, &(struct page){object}, e);
     json_decref(object);
     free(path);
     return status;
@@ -105,7 +105,7 @@ int rb_eval_counters_index(const struct rb_eval *v, const struct rb_eval_counter
         if (k->unproven)
             bad |= json_array_append_new(unproven,
                                          json_pack("{s:s, s:o}", "detector", v->detectors[k->detector].name,
-                                                   "from", text("", v->labels->traces[k->trace].file, "")));
+                                                   "from", joined_json("", v->labels->traces[k->trace].file, "")));
         else
             bad |= json_array_append_new(all, entry_json(v, k));
     }
@@ -137,7 +137,7 @@ struct summary {
     double seconds;
 };
 
-static struct summary summarize(const struct rb_eval_counters *c, size_t detector)
+static struct summary summarize_engine(const struct rb_eval_counters *c, size_t detector)
 {
     struct summary s = {0};
 
@@ -163,7 +163,7 @@ void rb_eval_counters_text(FILE *out, const struct rb_eval *v, const struct rb_e
 {
     fputs("\nCounterexamples:\n", out);
     for (size_t d = 0; d < v->detector_count; d++) {
-        const struct summary s = summarize(c, d);
+        const struct summary s = summarize_engine(c, d);
         if (!v->detectors[d].exact)
             continue;
         fprintf(out, "  %s: %" PRIu64 " written", v->detectors[d].name, s.written);
@@ -184,14 +184,14 @@ json_t *rb_eval_counters_json(const struct rb_eval *v, const struct rb_eval_coun
     int bad = 0;
 
     for (size_t d = 0; d < v->detector_count; d++) {
-        const struct summary s = summarize(c, d);
+        const struct summary s = summarize_engine(c, d);
         if (v->detectors[d].exact)
             bad |= json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f}",
                                                          "detector", v->detectors[d].name, "written",
-                                                         count(s.written), "unproven", count(s.unproven),
-                                                         "minimal", count(s.minimal), "events_before",
-                                                         count(s.before), "events_after", count(s.after),
-                                                         "largest", count(s.largest), "seconds", s.seconds));
+                                                         count_json(s.written), "unproven", count_json(s.unproven),
+                                                         "minimal", count_json(s.minimal), "events_before",
+                                                         count_json(s.before), "events_after", count_json(s.after),
+                                                         "largest", count_json(s.largest), "seconds", s.seconds));
     }
     if (bad) {
         json_decref(list);

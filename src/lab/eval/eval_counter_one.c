@@ -147,7 +147,7 @@ static char *base_path(const struct rb_eval_labels *labels, const struct rb_eval
     return asprintf(&path, "%s/%s", labels->dir, l->base) < 0 ? NULL : path;
 }
 
-static int load(struct work *w, const char *base, struct rb_error *e)
+static int load_orders(struct work *w, const char *base, struct rb_error *e)
 {
     int status = w->plan->open(w->label->path, &w->reader, e);
 
@@ -178,7 +178,7 @@ static int load(struct work *w, const char *base, struct rb_error *e)
     return status;
 }
 
-static void unload(struct work *w)
+static void unload_orders(struct work *w)
 {
     if (w->has_reader)
         rb_reader_close(&w->reader);
@@ -220,7 +220,7 @@ struct listening {
     bool found;
 };
 
-static void listen(void *context, uint64_t first, uint64_t second, uint64_t variable)
+static void hear_warning(void *context, uint64_t first, uint64_t second, uint64_t variable)
 {
     struct listening *l = context;
 
@@ -236,7 +236,7 @@ static int is_missed(const struct work *w, const struct rb_eval_numbers *n, uint
     const struct rb_replay_options o = {.engine = w->detector->engine,
                                         .sampler = w->detector->sampler,
                                         .seed = w->seed,
-                                        .warned = listen,
+                                        .warned = hear_warning,
                                         .warned_context = &l};
     const int fd = memfd_create("railbird-eval", MFD_CLOEXEC);
     struct rb_result result;
@@ -258,7 +258,7 @@ static int is_missed(const struct work *w, const struct rb_eval_numbers *n, uint
     return !l.found;
 }
 
-static int holds(void *context, const bool *kept)
+static int still_missed(void *context, const bool *kept)
 {
     struct work *w = context;
     struct rb_eval_numbers n;
@@ -354,7 +354,7 @@ static int write_files(struct work *w, const struct rb_eval *v, const struct rb_
 
 // ---- one -----------------------------------------------------------------------------------------------
 
-static double now(void)
+static double seconds_now(void)
 {
     struct timespec t;
 
@@ -362,7 +362,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void describe(struct rb_eval_counter *c, const struct work *w, const bool *kept)
+static void describe_counter(struct rb_eval_counter *c, const struct work *w, const bool *kept)
 {
     char scratch[32];
 
@@ -380,7 +380,7 @@ static void describe(struct rb_eval_counter *c, const struct work *w, const bool
 int rb_eval_counter_make(const struct rb_eval *v, const struct rb_eval_counter_plan *plan,
                          struct rb_eval_counter *c, struct rb_error *e)
 {
-    const double started = now();
+    const double started = seconds_now();
     struct work w = {.plan = plan,
                      .detector = &v->detectors[c->detector],
                      .label = &v->labels->traces[c->trace],
@@ -400,20 +400,20 @@ int rb_eval_counter_make(const struct rb_eval *v, const struct rb_eval_counter_p
             rb_bad_input(e, "%s: its base %s is not here and not in %s, and --counterexamples needs it: %m",
                          w.label->path, w.label->base, v->labels->dir);
     else
-        status = base ? load(&w, base, e) : rb_internal(e, "out of memory for %s", w.label->path);
+        status = base ? load_orders(&w, base, e) : rb_internal(e, "out of memory for %s", w.label->path);
     const uint32_t pair[2] = {(uint32_t)w.label->events[0], (uint32_t)w.label->events[1]};
     const struct rb_shrink s = {.events = w.injected.at,
                                 .count = (uint32_t)w.injected.count,
                                 .pinned = pair,
                                 .pinned_count = 2,
-                                .holds = holds,
+                                .holds = still_missed,
                                 .context = &w,
                                 .seconds = plan->seconds};
     if (status == 0 && !(kept = malloc(w.injected.count + 1)))
         status = rb_internal(e, "out of memory for %s", w.label->path);
     if (status == 0) {
         memset(kept, true, w.injected.count);
-        status = holds(&w, kept);
+        status = still_missed(&w, kept);
         c->unproven = status == 0;
         c->before = c->after = w.injected.count;
     }
@@ -424,13 +424,13 @@ int rb_eval_counter_make(const struct rb_eval *v, const struct rb_eval_counter_p
         c->after = outcome.kept;
         c->tests = outcome.tests;
         c->minimal = outcome.minimal;
-        describe(c, &w, kept);
+        describe_counter(c, &w, kept);
         if (status == 0)
             status = write_files(&w, v, c, kept);
     }
     free(kept);
-    unload(&w);
+    unload_orders(&w);
     free(base);
-    c->seconds = now() - started;
+    c->seconds = seconds_now() - started;
     return status;
 }

@@ -106,7 +106,7 @@ static void all_numbers(FILE *out, const struct rb_eval *v)
     table_end(out);
 }
 
-static void rules(FILE *out, const struct rb_eval *v)
+static void write_rules(FILE *out, const struct rb_eval *v)
 {
     table_begin(out, "A violation is a mistake in one of the two engines");
     fputs("<thead>\n<tr><th scope=\"col\" class=\"key\">claim</th><th scope=\"col\">traces it speaks "
@@ -130,7 +130,7 @@ static void rules(FILE *out, const struct rb_eval *v)
     table_end(out);
 }
 
-static void explain(FILE *out)
+static void write_glossary(FILE *out)
 {
     fputs("<details><summary>What the words mean</summary>\n<dl>\n"
           "<dt>found</dt><dd>the detector warned at the later access of the labelled pair</dd>\n"
@@ -155,7 +155,7 @@ void rb_eval_html(FILE *out, const struct rb_eval *v)
             ": %zu traces of %zu programs, %" PRIu64 " events. %zu detectors; samplers %" PRIu32
             " times, from seed %" PRIu64 " on.</p>\n",
             v->labels->count, v->labels->program_count, v->events, v->detector_count, v->runs, v->seed);
-    explain(out);
+    write_glossary(out);
     fputs("</header>\n<main>\n<section>\n<h2>Recall</h2>\n<div class=\"plots\">\n", out);
     rb_eval_plot_distance(out, v, true);
     rb_eval_plot_distance(out, v, false);
@@ -165,7 +165,7 @@ void rb_eval_html(FILE *out, const struct rb_eval *v)
     fputs("</section>\n<section>\n<h2>All numbers</h2>\n", out);
     all_numbers(out, v);
     fputs("</section>\n<section>\n<h2>What must hold</h2>\n", out);
-    rules(out, v);
+    write_rules(out, v);
     fputs("</section>\n</main>\n", out);
     rb_html_end(out);
 }

@@ -6,7 +6,7 @@
 #include "report/page.h"
 
 // JSON is UTF-8; names of files need not be.
-static json_t *text(const char *t)
+static json_t *text_json(const char *t)
 {
     char *clean = rb_utf8(t);
     json_t *s = clean ? json_string(clean) : NULL;
@@ -26,7 +26,7 @@ static json_t *score_json(const struct rb_eval *v, size_t detector, size_t progr
     // Means of many runs may miss a whole number by a rounding error.
     const double found = round(s.found * 1e9) / 1e9;
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "program",
-                     program == RB_EVAL_ALL ? json_null() : text(v->labels->programs[program]), "traces",
+                     program == RB_EVAL_ALL ? json_null() : text_json(v->labels->programs[program]), "traces",
                      rb_json_count(s.traces), "found", rb_json_number(found), "missed",
                      rb_json_number((double)s.traces - found), "recall", rb_json_number(s.recall), "found_sd",
                      rb_json_number(s.found_sd), "seconds", rb_json_number(s.seconds), "rate",
@@ -84,7 +84,7 @@ static json_t *rule_json(const struct rb_eval *v, const struct rb_eval_rule *r)
 
     if (o && r->violations &&
         json_object_set_new(o, "first",
-                            json_pack("{s:o, s:o}", "file", text(v->labels->traces[r->example_trace].file),
+                            json_pack("{s:o, s:o}", "file", text_json(v->labels->traces[r->example_trace].file),
                                       "event", rb_json_count(r->example_event))) < 0) {
         json_decref(o);
         return NULL;
@@ -101,7 +101,7 @@ json_t *rb_eval_json(const struct rb_eval *v)
     for (size_t d = 0; d < v->detector_count; d++)
         bad |= json_array_append_new(detectors, detector_json(v, d));
     for (size_t p = 0; p < v->labels->program_count; p++)
-        bad |= json_array_append_new(programs, text(v->labels->programs[p]));
+        bad |= json_array_append_new(programs, text_json(v->labels->programs[p]));
     for (size_t i = 0; i < RB_EVAL_RULES; i++) {
         violations += v->rules[i].violations;
         if (v->rules[i].checked)
@@ -109,9 +109,9 @@ json_t *rb_eval_json(const struct rb_eval *v)
     }
     for (size_t i = 0; i < v->labels->count; i++)
         if (rb_eval_missed_by_all(v, i))
-            bad |= json_array_append_new(lost, text(v->labels->traces[i].file));
+            bad |= json_array_append_new(lost, text_json(v->labels->traces[i].file));
     json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o}", "dir",
-                          text(v->labels->dir), "traces", rb_json_count(v->labels->count), "events",
+                          text_json(v->labels->dir), "traces", rb_json_count(v->labels->count), "events",
                           rb_json_count(v->events), "programs", programs, "runs", (int)v->runs, "seed",
                           rb_json_count(v->seed), "negatives", "trace",
                           rb_json_count(v->labels->negatives[RB_PROOF_TRACE]), "window",

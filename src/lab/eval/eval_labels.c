@@ -15,7 +15,7 @@ struct place {
     struct rb_error *e;
 };
 
-static int wrong(const struct place *at, const char *key, const char *expected)
+static int bad_value(const struct place *at, const char *key, const char *expected)
 {
     return rb_bad_input(at->e, "%s: %s[%zu]: \"%s\": expected %s", at->path, at->list, at->index, key,
                         expected);
@@ -30,7 +30,7 @@ static int text_of(const struct place *at, const json_t *o, const char *key, boo
     if (!v && !needed)
         return 0;
     if (!json_is_string(v) || !*json_string_value(v))
-        return wrong(at, key, "a text");
+        return bad_value(at, key, "a text");
     *out = strdup(json_string_value(v));
     return *out ? 0 : rb_internal(at->e, "out of memory for the labels");
 }
@@ -42,10 +42,10 @@ static int pair_of(const struct place *at, const json_t *o, uint64_t events[2])
     for (size_t i = 0; i < 2; i++) {
         const json_t *number = json_array_get(v, i);
         if (json_array_size(v) != 2 || !json_is_integer(number) || json_integer_value(number) < 0)
-            return wrong(at, "events", "the numbers of two events");
+            return bad_value(at, "events", "the numbers of two events");
         events[i] = (uint64_t)json_integer_value(number);
     }
-    return events[0] < events[1] ? 0 : wrong(at, "events", "the earlier event first");
+    return events[0] < events[1] ? 0 : bad_value(at, "events", "the earlier event first");
 }
 
 static int threads_of(const struct place *at, const json_t *o, char *threads[2])
@@ -57,7 +57,7 @@ static int threads_of(const struct place *at, const json_t *o, char *threads[2])
     for (size_t i = 0; i < 2; i++) {
         const char *name = json_string_value(json_array_get(v, i));
         if (json_array_size(v) != 2 || !name)
-            return wrong(at, "threads", "the names of two threads");
+            return bad_value(at, "threads", "the names of two threads");
         if (!(threads[i] = strdup(name)))
             return rb_internal(at->e, "out of memory for the labels");
     }
@@ -72,7 +72,7 @@ static int program_of(const struct place *at, const json_t *o, struct rb_eval_la
     const char *name = v ? json_string_value(v) : t->file;
 
     if (!name || !*name)
-        return wrong(at, "program", "a text");
+        return bad_value(at, "program", "a text");
     const size_t until = strcspn(name + 1, ".") + 1; // ".x" is a name too
     for (t->program = 0; t->program < l->program_count; t->program++)
         if (strlen(l->programs[t->program]) == until && !strncmp(l->programs[t->program], name, until))
@@ -92,7 +92,7 @@ static int number_of(const struct place *at, const json_t *o, const char *key, b
     if (!v && !needed)
         return 0;
     if (!json_is_integer(v) || json_integer_value(v) < 0)
-        return wrong(at, key, "a whole number");
+        return bad_value(at, key, "a whole number");
     *out = json_integer_value(v);
     return 0;
 }
@@ -116,7 +116,7 @@ static int read_label(const struct place *at, const json_t *o, struct rb_eval_la
         return status;
     t->distance = (uint64_t)distance;
     if (t->distance != t->events[1] - t->events[0] - 1)
-        return wrong(at, "distance", "the number of events between the two");
+        return bad_value(at, "distance", "the number of events between the two");
     if (asprintf(&t->path, "%s/%s", l->dir, t->file) < 0) {
         t->path = NULL;
         return rb_internal(at->e, "out of memory for the labels");
@@ -129,7 +129,7 @@ static int by_file(const void *a, const void *b)
     return strcmp((*(struct rb_eval_label *const *)a)->file, (*(struct rb_eval_label *const *)b)->file);
 }
 
-static int named(const void *file, const void *label)
+static int compare_name(const void *file, const void *label)
 {
     return strcmp(file, (*(struct rb_eval_label *const *)label)->file);
 }
@@ -148,11 +148,11 @@ static int read_negative(const struct place *at, const json_t *o, struct rb_eval
         if (proof && !strcmp(proof, rb_eval_proofs[i]))
             n.proof = (enum rb_eval_proof)i;
     if (n.proof == RB_PROOFS)
-        return wrong(at, "proof", "\"trace\", \"window\" or \"hb\"");
+        return bad_value(at, "proof", "\"trace\", \"window\" or \"hb\"");
     struct rb_eval_label *const *found =
-        file ? bsearch(file, sorted, l->count, sizeof(*sorted), named) : NULL;
+        file ? bsearch(file, sorted, l->count, sizeof(*sorted), compare_name) : NULL;
     if (!found)
-        return wrong(at, "file", "the file of one of the traces");
+        return bad_value(at, "file", "the file of one of the traces");
     struct rb_eval_label *t = *found;
     struct rb_eval_negative *more = realloc(t->negatives, (t->negative_count + 1) * sizeof(*more));
     if (!more)

@@ -133,7 +133,7 @@ void rb_eval_rules_start(struct rb_eval *v)
 // ---- checks --------------------------------------------------------------------------------------------
 
 // The first event of `a`, of its first `most`, that `b` lacks; UINT64_MAX: none. Both are in order.
-static uint64_t lacks(const struct rb_eval_warned *a, size_t most, const struct rb_eval_warned *b)
+static uint64_t first_missing(const struct rb_eval_warned *a, size_t most, const struct rb_eval_warned *b)
 {
     size_t k = 0;
 
@@ -168,7 +168,7 @@ static bool has_proven_negative(const struct rb_eval_label *label)
 }
 
 // Where the rule is broken; UINT64_MAX: nowhere.
-static uint64_t violated(const struct rb_eval *v, size_t trace, const struct rule *rule,
+static uint64_t find_violation(const struct rb_eval *v, size_t trace, const struct rule *rule,
                          const struct rb_eval_warned *warned)
 {
     if (rule->form == NEGATIVES)
@@ -178,9 +178,9 @@ static uint64_t violated(const struct rb_eval *v, size_t trace, const struct rul
 
     for (size_t left = next_of(v, rule->left, NONE); left != NONE && at == UINT64_MAX;
          left = next_of(v, rule->left, left)) {
-        at = lacks(&warned[left], rule->form == FIRST ? 1 : SIZE_MAX, &warned[right]);
+        at = first_missing(&warned[left], rule->form == FIRST ? 1 : SIZE_MAX, &warned[right]);
         if (at == UINT64_MAX && !strcmp(rule->left, "EACH"))
-            at = lacks(&warned[right], SIZE_MAX, &warned[left]);
+            at = first_missing(&warned[right], SIZE_MAX, &warned[left]);
         if (strcmp(rule->left, "EACH") != 0)
             break;
     }
@@ -196,7 +196,7 @@ void rb_eval_rules_check(struct rb_eval *v, size_t trace, const struct rb_eval_w
             (rules[i].form == NEGATIVES && !has_proven_negative(&v->labels->traces[trace])))
             continue;
         r->traces++;
-        const uint64_t at = violated(v, trace, &rules[i], warned);
+        const uint64_t at = find_violation(v, trace, &rules[i], warned);
         if (at == UINT64_MAX)
             continue;
         if (!r->violations++ || trace < r->example_trace) { // traces come in any order

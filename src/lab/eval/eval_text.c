@@ -8,7 +8,7 @@
 #include "lab/eval/eval.h"
 
 // Columns on a terminal.
-static int width(const char *text)
+static int text_width(const char *text)
 {
     int n = 0;
 
@@ -28,11 +28,11 @@ static struct widths widths_of(const struct rb_eval *v)
                        v->labels->negatives[RB_PROOF_TRACE] || v->labels->negatives[RB_PROOF_WINDOW]};
 
     for (size_t i = 0; i < v->labels->program_count; i++)
-        if (width(v->labels->programs[i]) > w.program)
-            w.program = width(v->labels->programs[i]);
+        if (text_width(v->labels->programs[i]) > w.program)
+            w.program = text_width(v->labels->programs[i]);
     for (size_t i = 0; i < v->detector_count; i++)
-        if (width(v->detectors[i].name) > w.detector)
-            w.detector = width(v->detectors[i].name);
+        if (text_width(v->detectors[i].name) > w.detector)
+            w.detector = text_width(v->detectors[i].name);
     return w;
 }
 
@@ -54,9 +54,9 @@ static void print_score(FILE *out, const struct rb_eval *v, const struct widths 
     rb_write_number(rate, RB_RATE, s.rate, 1);
     if (100 * s.found_sd >= 0.05 * (double)s.traces)
         snprintf(spread, sizeof(spread), "±%.1f", 100 * s.found_sd / (double)s.traces);
-    fprintf(out, "%s%*s  %9s %9s %8s%*s%s %10.4f %8s", d->name, w->detector - width(d->name), "",
+    fprintf(out, "%s%*s  %9s %9s %8s%*s%s %10.4f %8s", d->name, w->detector - text_width(d->name), "",
             count_text(found, s.found, d->exact), count_text(missed, s.missed, d->exact), recall,
-            6 - width(spread), "", spread, s.seconds, rate);
+            6 - text_width(spread), "", spread, s.seconds, rate);
     if (w->alarms && d->exact)
         fprintf(out, " %6" PRIu64 " %6" PRIu64, s.false_alarms[RB_PROOF_TRACE],
                 s.false_alarms[RB_PROOF_WINDOW]);
@@ -83,7 +83,7 @@ static void print_block(FILE *out, const struct rb_eval *v, const struct widths 
             putc('\n', out);
             continue;
         }
-        fprintf(out, "%*s", w->program - width(left) + 2, "");
+        fprintf(out, "%*s", w->program - text_width(left) + 2, "");
         print_score(out, v, w, d, program);
     }
 }

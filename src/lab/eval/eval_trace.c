@@ -68,7 +68,7 @@ int rb_eval_trace_check(const struct rb_events *t, struct rb_reader *r, const st
 
 // ---- out -----------------------------------------------------------------------------------------------
 
-static void use(struct rb_eval_numbers *n, enum rbt_table table, uint64_t id)
+static void number_target(struct rb_eval_numbers *n, enum rbt_table table, uint64_t id)
 {
     if (!n->map[table][id])
         n->map[table][id] = (uint32_t)++n->count[table];
@@ -90,15 +90,15 @@ int rb_eval_numbers_make(struct rb_eval_numbers *n, const struct rb_events *t, c
         const struct rb_event *e = &t->at[i];
         if (!kept[i])
             continue;
-        use(n, RBT_THREADS, e->thread);
-        use(n, RBT_LOCATIONS, e->location);
+        number_target(n, RBT_THREADS, e->thread);
+        number_target(n, RBT_LOCATIONS, e->location);
         if (e->op <= RB_WRITE && e->target == last)
             has_last = true;
         else
-            use(n, rb_table_of_space[rb_op_info[e->op].space], e->target);
+            number_target(n, rb_table_of_space[rb_op_info[e->op].space], e->target);
     }
     if (has_last)
-        use(n, RBT_VARIABLES, last);
+        number_target(n, RBT_VARIABLES, last);
     return 0;
 }
 

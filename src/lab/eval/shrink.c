@@ -22,7 +22,7 @@ struct search {
     bool late;
 };
 
-static double now(void)
+static double seconds_now(void)
 {
     struct timespec t;
 
@@ -167,7 +167,7 @@ static int try_without(struct search *q, const struct groups *g, uint32_t from, 
 {
     bool any = false;
 
-    if (now() > q->deadline)
+    if (seconds_now() > q->deadline)
         q->late = true;
     if (q->late)
         return 0;
@@ -189,7 +189,7 @@ static int try_without(struct search *q, const struct groups *g, uint32_t from, 
 }
 
 // Runs of groups, halving; *gone says whether anything went.
-static int reduce(struct search *q, key_fn key, bool *gone)
+static int remove_groups(struct search *q, key_fn key, bool *gone)
 {
     struct groups g;
     int status = make_groups(q, key, &g);
@@ -205,7 +205,7 @@ static int reduce(struct search *q, key_fn key, bool *gone)
     return status;
 }
 
-static int shrink(struct search *q)
+static int shrink_events(struct search *q)
 {
     static const key_fn large[] = {key_quiet, key_thread, key_object, key_variable};
     bool gone = true;
@@ -214,9 +214,9 @@ static int shrink(struct search *q)
     while (status == 0 && gone && !q->late) {
         gone = false;
         for (size_t i = 0; i < RB_LENGTH(large) && status == 0; i++)
-            status = reduce(q, large[i], &gone);
+            status = remove_groups(q, large[i], &gone);
         if (status == 0)
-            status = reduce(q, key_unit, &gone);
+            status = remove_groups(q, key_unit, &gone);
     }
     return status;
 }
@@ -230,14 +230,14 @@ int rb_shrink(const struct rb_shrink *s, bool *kept, struct rb_shrink_outcome *o
                        .attempt = own,
                        .unit = calloc(s->count + 1, sizeof(*q.unit)),
                        .pinned = calloc(s->count + 1, sizeof(*q.pinned)),
-                       .deadline = now() + s->seconds};
+                       .deadline = seconds_now() + s->seconds};
     int status = -ENOMEM;
 
     *outcome = (struct rb_shrink_outcome){0};
     memset(kept, true, s->count);
     if (q.kept && own && q.unit && q.pinned) {
         memset(q.kept, true, s->count);
-        status = shrink(&q);
+        status = shrink_events(&q);
         memcpy(kept, q.kept, s->count);
         outcome->minimal = status == 0 && !q.late;
     }

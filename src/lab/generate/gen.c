@@ -103,7 +103,7 @@ RB_INLINE void access_ordinary(struct gen *g, struct gen_thread *t, uint32_t bit
 
 // ---- calls ---------------------------------------------------------------------------------------------
 
-static void enter(struct gen *g, struct gen_thread *t, uint32_t function)
+static void enter_function(struct gen *g, struct gen_thread *t, uint32_t function)
 {
     if (!g->functions) {
         t->stack[0] = function;
@@ -121,12 +121,12 @@ static bool may_enter(const struct gen *g, const struct gen_thread *t, uint64_t 
 
 // A call or a return; without functions the thread moves on to other code and no event says so. Calls are
 // likelier, so that a stack is deep most of the time and little happens at its base.
-static bool call(struct gen *g, struct gen_thread *t, uint32_t bits)
+static bool call_or_return(struct gen *g, struct gen_thread *t, uint32_t bits)
 {
     const unsigned floor = t->held ? t->frame[t->held - 1].depth : 0;
 
     if ((bits % 8 < 5 || t->depth == floor) && may_enter(g, t, 2)) {
-        enter(g, t, gen_region(g));
+        enter_function(g, t, gen_region(g));
         return g->functions > 0;
     }
     if (t->depth == floor)
@@ -138,7 +138,7 @@ static bool call(struct gen *g, struct gen_thread *t, uint32_t bits)
 // ---- unprotected accesses ------------------------------------------------------------------------------
 
 // The loose variables of a function are those of its neighbour in popularity as well.
-static uint32_t partner(const struct gen *g, uint32_t function)
+static uint32_t partner_of(const struct gen *g, uint32_t function)
 {
     return (function ^ 1) < g->regions ? function ^ 1 : function;
 }
@@ -166,7 +166,7 @@ static RB_NOINLINE void access_unprotected(struct gen *g, struct gen_thread *t, 
         return;
     }
     if (plant && (bits & 2) && may_enter(g, t, 3))
-        enter(g, t, (uint32_t)rb_rng_below(&g->rng, g->zipf_count));
+        enter_function(g, t, (uint32_t)rb_rng_below(&g->rng, g->zipf_count));
 
     const uint32_t function = t->stack[t->depth];
     const uint64_t variable = loose_variable(g, function, bits >> 2);
@@ -181,7 +181,7 @@ static RB_NOINLINE void access_unprotected(struct gen *g, struct gen_thread *t, 
 }
 
 // Another thread comes by the same data, through the partner function or (one time in four) the same one.
-static void answer(struct gen *g, struct gen_thread *t)
+static void answer_invitation(struct gen *g, struct gen_thread *t)
 {
     struct gen_invitation *i = &g->invitation;
 
@@ -192,9 +192,9 @@ static void answer(struct gen *g, struct gen_thread *t)
     if (i->thread == t->id || !may_enter(g, t, 3) || gen_slack(g) == 0)
         return;
     const uint64_t bits = rb_rng_next(&g->rng);
-    const uint32_t function = bits % 4 == 0 ? i->function : partner(g, i->function);
+    const uint32_t function = bits % 4 == 0 ? i->function : partner_of(g, i->function);
     if (!g->functions || function < g->functions) // the base of a thread is not called
-        enter(g, t, function);
+        enter_function(g, t, function);
     put_access(g, t, i->variable, !i->wrote || (bits & 4), GEN_LOOSE_READ);
     i->open = false;
     g->answered++;
@@ -202,7 +202,7 @@ static void answer(struct gen *g, struct gen_thread *t)
 
 // ---- the run -------------------------------------------------------------------------------------------
 
-static int64_t clamp(int64_t x, int64_t low, int64_t high)
+static int64_t clamp_to(int64_t x, int64_t low, int64_t high)
 {
     return x < low ? low : x > high ? high : x;
 }
@@ -210,25 +210,25 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
 // Sets the thresholds from the shares and what is owed. An event owed is worth 1/1024 of probability, slow
 // enough to leave the distribution alone; one that stays owed, because locks are scarce, moves `sync_drift`
 // until none are. 2^-18 a burst damps the pair critically: it settles within a few thousand events.
-static void steer(struct gen *g)
+static void steer_shares(struct gen *g)
 {
     const int64_t one = (int64_t)GEN_ONE, most = one << 20;
     const uint64_t due = g->sync + g->open; // what is open will be closed
     const int64_t sync = (int64_t)(due - g->steered_sync), rich = (int64_t)(g->rich - g->steered_rich);
 
     g->sync_owed += (int64_t)(g->done - g->steered_at) * (int64_t)g->sync_share - sync * one;
-    g->sync_owed = clamp(g->sync_owed, -most, most);
-    g->sync_drift = clamp(g->sync_drift + g->sync_owed / (1 << 18), -one, one);
+    g->sync_owed = clamp_to(g->sync_owed, -most, most);
+    g->sync_drift = clamp_to(g->sync_drift + g->sync_owed / (1 << 18), -one, one);
     g->rich_owed += sync * (int64_t)g->rich_share - rich * one;
-    g->rich_owed = clamp(g->rich_owed, -most, most);
+    g->rich_owed = clamp_to(g->rich_owed, -most, most);
     g->steered_at = g->done;
     g->steered_sync = due;
     g->steered_rich = g->rich;
 
     uint64_t p = 0; // nothing was asked for: nothing
     if (g->sync_share > 0)
-        p = (uint64_t)clamp((int64_t)g->sync_share + g->sync_owed / 1024 + g->sync_drift, 0, one);
-    g->rich_now = (uint64_t)clamp((int64_t)g->rich_share + g->rich_owed / 256, 0, one);
+        p = (uint64_t)clamp_to((int64_t)g->sync_share + g->sync_owed / 1024 + g->sync_drift, 0, one);
+    g->rich_now = (uint64_t)clamp_to((int64_t)g->rich_share + g->rich_owed / 256, 0, one);
 
     const uint64_t calls = p + ((GEN_ONE - p) * g->call_share >> 32);
     const uint64_t race = calls + ((GEN_ONE - calls) * g->race_share >> 32);
@@ -248,7 +248,7 @@ static RB_NOINLINE void rare_step(struct gen *g, struct gen_thread *t, const str
     else if (kind < row->open)
         emitted = gen_open(g, t);
     else if (kind < row->call)
-        emitted = call(g, t, bits);
+        emitted = call_or_return(g, t, bits);
     else {
         access_unprotected(g, t, bits);
         return;
@@ -262,7 +262,7 @@ static void run_burst(struct gen *g, struct gen_thread *t, uint32_t length)
     if (g->rich_share > 0)
         gen_barrier_step(g, t);
     if (g->invitation.open && t->barrier == GEN_RUNNING)
-        answer(g, t);
+        answer_invitation(g, t);
     for (; length > 0 && t->barrier == GEN_RUNNING && gen_slack(g) > 0; length--) {
         const struct gen_row *row = &g->row[t->held == 0 ? 0 : t->held < g->nesting ? 1 : 2];
         const uint64_t r = rb_rng_next(&g->rng);
@@ -275,7 +275,7 @@ static void run_burst(struct gen *g, struct gen_thread *t, uint32_t length)
 }
 
 // T0 sets up some of the constants, then starts the others.
-static void begin(struct gen *g, bool farewell)
+static void begin_trace(struct gen *g, bool farewell)
 {
     const struct gen_thread *t = &g->thread[0];
     const uint32_t others = g->threads - 1;
@@ -290,7 +290,7 @@ static void begin(struct gen *g, bool farewell)
 }
 
 // Closes what is open and joins. After each join T0 reads something that was the other's, if `farewell`.
-static void end(struct gen *g, bool farewell)
+static void end_trace(struct gen *g, bool farewell)
 {
     struct gen_thread *first = &g->thread[0];
 
@@ -319,24 +319,24 @@ static void end(struct gen *g, bool farewell)
         gen_exit(g, first);
 }
 
-static void run(struct gen *g, rb_progress_fn progress, void *context)
+static void run_threads(struct gen *g, rb_progress_fn progress, void *context)
 {
     const bool farewell = g->events / 64 >= g->threads; // a luxury of traces long enough
     uint64_t report = PROGRESS_EVENTS;
 
-    begin(g, farewell);
+    begin_trace(g, farewell);
     while (gen_slack(g) > 0 && !g->writer.failed) {
         const uint64_t r = rb_rng_next(&g->rng);
         const uint32_t id = g->ready[(r >> 32) * g->ready_count >> 32];
 
-        steer(g);
+        steer_shares(g);
         run_burst(g, &g->thread[id], g->burst[r % GEN_BURSTS]);
         if (progress && g->done >= report) {
             progress(context, g->done, g->events);
             report = g->done + PROGRESS_EVENTS;
         }
     }
-    end(g, farewell);
+    end_trace(g, farewell);
 }
 
 // ---- options -------------------------------------------------------------------------------------------
@@ -355,7 +355,7 @@ static int check_count(const char *name, uint64_t n, uint64_t low, uint64_t high
     return 0;
 }
 
-static int check(const struct rb_gen_options *o, struct rb_error *e)
+static int check_options(const struct rb_gen_options *o, struct rb_error *e)
 {
     const uint64_t least = 2 * ((uint64_t)o->threads - 1); // used after `threads` was found to be positive
     int status;
@@ -377,7 +377,7 @@ static int check(const struct rb_gen_options *o, struct rb_error *e)
     return 0;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static uint64_t larger_of(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -385,7 +385,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 int rb_gen(const struct rb_gen_options *o, const char *path, rb_progress_fn progress, void *context,
            struct rb_error *e)
 {
-    int status = check(o, e);
+    int status = check_options(o, e);
     if (status)
         return status;
 
@@ -398,14 +398,14 @@ int rb_gen(const struct rb_gen_options *o, const char *path, rb_progress_fn prog
 
     const uint64_t locations = (uint64_t)g->regions * GEN_ROLES;
     const struct rb_writer_hint hint = {
-        .targets = larger(larger(o->variables, g->objects), larger(g->threads, g->functions)),
+        .targets = larger_of(larger_of(o->variables, g->objects), larger_of(g->threads, g->functions)),
         .threads = g->threads,
         .locations = locations,
     };
     status = rb_writer_open(&g->writer, path, -1, &hint, e);
     if (status)
         goto out;
-    run(g, progress, context);
+    run_threads(g, progress, context);
     if (!g->writer.failed && (g->done != g->events || g->debt != 0)) {
         status =
             rb_internal(e, "%s: generated %" PRIu64 " events instead of %" PRIu64, path, g->done, g->events);

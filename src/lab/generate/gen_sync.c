@@ -22,7 +22,7 @@
 enum { CONSUME, PRODUCE }; // directions of a channel; also the offset of the semaphore waited for
 
 // Closing what is opened here will take `events` more.
-static void borrow(struct gen *g, uint32_t events)
+static void add_debt(struct gen *g, uint32_t events)
 {
     g->debt += events;
     g->open += events;
@@ -47,7 +47,7 @@ static void put_rich(struct gen *g, const struct gen_thread *t, enum rb_op op, u
     g->rich++;
 }
 
-static struct gen_frame *push(struct gen *g, struct gen_thread *t, enum gen_section section, uint32_t object,
+static struct gen_frame *push_frame(struct gen *g, struct gen_thread *t, enum gen_section section, uint32_t object,
                               uint64_t guard)
 {
     struct gen_frame *f = &t->frame[t->held++];
@@ -58,7 +58,7 @@ static struct gen_frame *push(struct gen *g, struct gen_thread *t, enum gen_sect
                             .object = object,
                             .section = (uint8_t)section,
                             .depth = t->depth};
-    borrow(g, 1);
+    add_debt(g, 1);
     return f;
 }
 
@@ -88,7 +88,7 @@ static bool open_mutex(struct gen *g, struct gen_thread *t)
             continue;
         g->locked[lock] = true;
         put_mutex(g, t, RB_ACQUIRE, lock);
-        push(g, t, GEN_MUTEX, lock, lock);
+        push_frame(g, t, GEN_MUTEX, lock, lock);
         return true;
     }
     return false;
@@ -103,11 +103,11 @@ static bool open_rwlock(struct gen *g, struct gen_thread *t, uint32_t i, uint32_
     if (bits % 4 == 0 && l->readers == 0) {
         l->writer = true;
         put_rich(g, t, RB_ACQUIRE, g->first_rwlock + i);
-        push(g, t, GEN_WRITE_LOCK, i, g->guard_rwlock + i);
+        push_frame(g, t, GEN_WRITE_LOCK, i, g->guard_rwlock + i);
     } else {
         l->readers++;
         put_rich(g, t, RB_RD_ACQ, g->first_rwlock + i);
-        push(g, t, GEN_READ_LOCK, i, g->guard_rwlock + i)->read_only = true;
+        push_frame(g, t, GEN_READ_LOCK, i, g->guard_rwlock + i)->read_only = true;
     }
     return true;
 }
@@ -130,7 +130,7 @@ static bool open_channel(struct gen *g, struct gen_thread *t, uint32_t i, uint32
     } else {
         return false; // all items are in other hands
     }
-    push(g, t, way == PRODUCE ? GEN_PRODUCE : GEN_CONSUME, i,
+    push_frame(g, t, way == PRODUCE ? GEN_PRODUCE : GEN_CONSUME, i,
          g->guard_channel + i * (uint64_t)GEN_SLOTS + slot)
         ->slot = slot;
     return waited;
@@ -144,7 +144,7 @@ static bool open_spin(struct gen *g, struct gen_thread *t, uint32_t i)
     }
     g->spin_held[i] = true;
     put_rich(g, t, RB_RMW, g->first_spin + i);
-    push(g, t, GEN_SPIN, i, g->guard_spin + i);
+    push_frame(g, t, GEN_SPIN, i, g->guard_spin + i);
     return true;
 }
 
@@ -154,7 +154,7 @@ static bool use_flag(struct gen *g, struct gen_thread *t, uint32_t i, uint32_t b
     const enum rb_op op = t->id == i * GEN_GROUP ? RB_STORE : others[bits % 4];
 
     if (op == RB_STORE && !g->flag_published[i]) {
-        push(g, t, GEN_PUBLISH, i, g->guard_flag + i);
+        push_frame(g, t, GEN_PUBLISH, i, g->guard_flag + i);
         return false;
     }
     put_rich(g, t, op, g->first_flag + i);
@@ -168,7 +168,7 @@ static void barrier_arrive(struct gen *g, struct gen_thread *t)
     struct gen_barrier *b = &g->barrier[t->id / GEN_GROUP];
 
     if (b->arrived++ == 0)
-        borrow(g, 2 * t->group_size);
+        add_debt(g, 2 * t->group_size);
     put_rich(g, t, RB_ARRIVE, g->first_barrier + 2 * (t->id / GEN_GROUP) + b->round % 2);
     pay_back(g);
     t->barrier = GEN_ARRIVED;

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static uint64_t share(double x)
+static uint64_t fixed_share(double x)
 {
     return (uint64_t)(x * (double)GEN_ONE);
 }
@@ -157,14 +157,14 @@ static void set_shares(struct gen *g, const struct rb_gen_options *o)
     // Forks and joins are part of the wanted share; what is left is spread over the whole trace.
     const double sections = o->sync * (double)o->events - 2.0 * (o->threads - 1);
 
-    g->sync_share = sections > 0 ? share(sections / (double)o->events) : 0;
-    g->rich_share = share(o->rich);
-    g->race_share = share(o->race);
-    g->call_share = share(0.05);
-    g->nest_share = share(0.15 * (1 - o->rich)); // inner sections are always mutexes
+    g->sync_share = sections > 0 ? fixed_share(sections / (double)o->events) : 0;
+    g->rich_share = fixed_share(o->rich);
+    g->race_share = fixed_share(o->race);
+    g->call_share = fixed_share(0.05);
+    g->nest_share = fixed_share(0.15 * (1 - o->rich)); // inner sections are always mutexes
     // A foreign lock is from anywhere or, the more so the less sharing there is, from the group.
-    g->far_share = g->homes == g->threads ? share(o->sharing * (0.2 + 0.8 * o->sharing)) : share(o->sharing);
-    g->near_share = share(o->sharing) - g->far_share;
+    g->far_share = g->homes == g->threads ? fixed_share(o->sharing * (0.2 + 0.8 * o->sharing)) : fixed_share(o->sharing);
+    g->near_share = fixed_share(o->sharing) - g->far_share;
 }
 
 int gen_world_make(struct gen *g, const struct rb_gen_options *o, struct rb_error *e)

@@ -25,44 +25,44 @@ static int by_key(const void *a, const void *b)
 
 // ---- words of Z3 ---------------------------------------------------------------------------------------
 
-static void say(struct rb_window *w, Z3_ast what)
+static void assert_term(struct rb_window *w, Z3_ast what)
 {
     rb_z3.solver_assert(w->z, w->solver, what);
 }
 
-static Z3_ast both(const struct rb_window *w, Z3_ast a, Z3_ast b)
+static Z3_ast both_hold(const struct rb_window *w, Z3_ast a, Z3_ast b)
 {
     return rb_z3.mk_and(w->z, 2, (Z3_ast[]){a, b});
 }
 
-static Z3_ast before(const struct rb_window *w, uint32_t a, uint32_t b)
+static Z3_ast comes_before(const struct rb_window *w, uint32_t a, uint32_t b)
 {
     const Z3_ast less = rb_window_less(w, a, b);
 
-    return w->happens ? both(w, w->happens[a], less) : less;
+    return w->happens ? both_hold(w, w->happens[a], less) : less;
 }
 
 // b happens only after a has.
-static void needs(struct rb_window *w, uint32_t b, uint32_t a)
+static void add_need(struct rb_window *w, uint32_t b, uint32_t a)
 {
-    say(w, w->happens ? rb_z3.mk_implies(w->z, w->happens[b], before(w, a, b)) : before(w, a, b));
+    assert_term(w, w->happens ? rb_z3.mk_implies(w->z, w->happens[b], comes_before(w, a, b)) : comes_before(w, a, b));
 }
 
 // The same for what its thread or the fork of it must have done: also for b to be next.
-static void follows(struct rb_window *w, uint32_t b, uint32_t a)
+static void add_follow(struct rb_window *w, uint32_t b, uint32_t a)
 {
-    needs(w, b, a);
+    add_need(w, b, a);
     if (b == w->waiting[0] || b == w->waiting[1])
-        say(w, w->happens[a]);
+        assert_term(w, w->happens[a]);
 }
 
 // If p and q happen both, `what` holds.
-static void when(struct rb_window *w, uint32_t p, uint32_t q, Z3_ast what)
+static void assert_when(struct rb_window *w, uint32_t p, uint32_t q, Z3_ast what)
 {
-    say(w, w->happens ? rb_z3.mk_implies(w->z, both(w, w->happens[p], w->happens[q]), what) : what);
+    assert_term(w, w->happens ? rb_z3.mk_implies(w->z, both_hold(w, w->happens[p], w->happens[q]), what) : what);
 }
 
-static Z3_ast either(const struct rb_window *w, Z3_ast a, Z3_ast b)
+static Z3_ast either_holds(const struct rb_window *w, Z3_ast a, Z3_ast b)
 {
     return rb_z3.mk_or(w->z, 2, (Z3_ast[]){a, b});
 }
@@ -92,11 +92,11 @@ static uint32_t tie_of(const struct rb_window *w, uint32_t k)
 static void thread_order(struct rb_window *w, const struct item *items, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++)
-        follows(w, items[i].at, items[i - 1].at);
+        add_follow(w, items[i].at, items[i - 1].at);
 }
 
 // Is event k a fork or join that names this thread?
-static bool names(const struct rb_window *w, uint32_t k, uint32_t thread)
+static bool names_thread(const struct rb_window *w, uint32_t k, uint32_t thread)
 {
     return class_of(w, k) == RB_CLASS_THREAD && w->order->model->base[rb_window_event(w, k)].target == thread;
 }
@@ -108,13 +108,13 @@ static void fork_or_join(struct rb_window *w, uint32_t k)
     const uint32_t thread = (uint32_t)w->order->model->base[rb_window_event(w, k)].target;
 
     for (uint32_t i = k; i-- > 0;)
-        if (thread_of(w, i) == thread || names(w, i, thread)) {
-            needs(w, k, i);
+        if (thread_of(w, i) == thread || names_thread(w, i, thread)) {
+            add_need(w, k, i);
             break;
         }
     for (uint32_t i = k + 1; i < w->count; i++)
         if (thread_of(w, i) == thread) {
-            follows(w, i, k);
+            add_follow(w, i, k);
             break;
         }
 }
@@ -127,22 +127,22 @@ static void read_apart(struct rb_window *w, uint32_t read, uint32_t sees, uint32
 
     if (sees == RB_NO_EVENT) { // a write before the window, or none
         if (w->plain || t != thread_of(w, read))
-            when(w, read, other, after);
+            assert_when(w, read, other, after);
         return;
     }
     const Z3_ast ahead = rb_window_less(w, other, sees);
     if (!w->plain && t == thread_of(w, read)) {
         if (other < read) // so it can only come before the write that is seen
-            when(w, read, other, ahead);
+            assert_when(w, read, other, ahead);
     } else if (!w->plain && t == thread_of(w, sees)) {
         if (other > sees)
-            when(w, read, other, after);
+            assert_when(w, read, other, after);
     } else {
-        when(w, read, other, either(w, ahead, after));
+        assert_when(w, read, other, either_holds(w, ahead, after));
     }
 }
 
-static void variable(struct rb_window *w, const struct item *items, uint32_t count)
+static void constrain_variable(struct rb_window *w, const struct item *items, uint32_t count)
 {
     const struct rb_model *m = w->order->model;
 
@@ -152,7 +152,7 @@ static void variable(struct rb_window *w, const struct item *items, uint32_t cou
         if (class_of(w, k) == RB_CLASS_READ) {
             sees = tie_of(w, k);
             if (sees != RB_NO_EVENT)
-                needs(w, k, sees);
+                add_need(w, k, sees);
             for (uint32_t j = 0; j < count; j++)
                 if (class_of(w, items[j].at) == RB_CLASS_WRITE && items[j].at != sees)
                     read_apart(w, k, sees, items[j].at);
@@ -164,31 +164,31 @@ static void variable(struct rb_window *w, const struct item *items, uint32_t cou
             continue;
         for (uint32_t j = 0; j < count; j++) // seen behind the window: the last write in it
             if (j != i && class_of(w, items[j].at) == RB_CLASS_WRITE)
-                needs(w, k, items[j].at);
+                add_need(w, k, items[j].at);
     }
 }
 
-static void apart(struct rb_window *w, const struct section *a, const struct section *b)
+static void keep_apart(struct rb_window *w, const struct section *a, const struct section *b)
 {
     if ((a->reads && b->reads) || a->thread == b->thread)
         return;
     if (a->take == RB_NO_EVENT && b->take == RB_NO_EVENT)
         return;
     if (a->take == RB_NO_EVENT)
-        needs(w, b->take, a->give);
+        add_need(w, b->take, a->give);
     else if (b->take == RB_NO_EVENT)
-        needs(w, a->take, b->give);
+        add_need(w, a->take, b->give);
     else if (a->give == RB_NO_EVENT && b->give == RB_NO_EVENT)
         return; // both open at the end: not in a correct order
     else if (a->give == RB_NO_EVENT)
-        when(w, a->take, b->take, before(w, b->give, a->take));
+        assert_when(w, a->take, b->take, comes_before(w, b->give, a->take));
     else if (b->give == RB_NO_EVENT)
-        when(w, a->take, b->take, before(w, a->give, b->take));
+        assert_when(w, a->take, b->take, comes_before(w, a->give, b->take));
     else
-        when(w, a->take, b->take, either(w, before(w, a->give, b->take), before(w, b->give, a->take)));
+        assert_when(w, a->take, b->take, either_holds(w, comes_before(w, a->give, b->take), comes_before(w, b->give, a->take)));
 }
 
-static void lock(struct rb_window *w, const struct item *items, uint32_t count)
+static void constrain_lock(struct rb_window *w, const struct item *items, uint32_t count)
 {
     struct section *sections = malloc(count * sizeof(*sections));
     uint32_t n = 0;
@@ -211,25 +211,25 @@ static void lock(struct rb_window *w, const struct item *items, uint32_t count)
     }
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = i + 1; j < n; j++)
-            apart(w, &sections[i], &sections[j]);
+            keep_apart(w, &sections[i], &sections[j]);
     free(sections);
 }
 
 // R5. What looks comes after the signal before it and before the one behind it.
-static void ordered(struct rb_window *w, const struct item *items, uint32_t count)
+static void constrain_ordered(struct rb_window *w, const struct item *items, uint32_t count)
 {
     uint32_t signal = RB_NO_EVENT, looks = 0; // since the last signal
 
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t k = items[i].at;
         if (signal != RB_NO_EVENT)
-            needs(w, k, items[signal].at);
+            add_need(w, k, items[signal].at);
         if (class_of(w, k) == RB_CLASS_LOOK) {
             looks++;
             continue;
         }
         for (uint32_t j = i - looks; j < i; j++)
-            needs(w, k, items[j].at);
+            add_need(w, k, items[j].at);
         signal = i;
         looks = 0;
     }
@@ -237,7 +237,7 @@ static void ordered(struct rb_window *w, const struct item *items, uint32_t coun
 
 // ---- all -----------------------------------------------------------------------------------------------
 
-static void positions(struct rb_window *w)
+static void make_positions(struct rb_window *w)
 {
     const Z3_sort integers = rb_z3.mk_int_sort(w->z);
     const Z3_ast one = rb_z3.mk_int(w->z, 1, integers), last = rb_z3.mk_int(w->z, (int)w->count, integers);
@@ -248,12 +248,12 @@ static void positions(struct rb_window *w)
             w->happens[k] = rb_z3.mk_const(w->z, rb_z3.mk_int_symbol(w->z, (int)(w->count + k)),
                                            rb_z3.mk_bool_sort(w->z));
         if (w->plain) {
-            say(w, rb_z3.mk_ge(w->z, w->position[k], one));
-            say(w, rb_z3.mk_le(w->z, w->position[k], last));
+            assert_term(w, rb_z3.mk_ge(w->z, w->position[k], one));
+            assert_term(w, rb_z3.mk_le(w->z, w->position[k], last));
         }
     }
     if (w->plain)
-        say(w, rb_z3.mk_distinct(w->z, w->count, w->position));
+        assert_term(w, rb_z3.mk_distinct(w->z, w->count, w->position));
 }
 
 typedef void rule_fn(struct rb_window *w, const struct item *items, uint32_t count);
@@ -264,15 +264,15 @@ static rule_fn *rule_of(uint8_t class)
     switch (class) {
     case RB_CLASS_READ:
     case RB_CLASS_WRITE:
-        return variable;
+        return constrain_variable;
     case RB_CLASS_TAKE:
     case RB_CLASS_GIVE:
     case RB_CLASS_RTAKE:
     case RB_CLASS_RGIVE:
-        return lock;
+        return constrain_lock;
     case RB_CLASS_LOOK:
     case RB_CLASS_SIGNAL:
-        return ordered;
+        return constrain_ordered;
     default:
         return NULL;
     }
@@ -290,7 +290,7 @@ static void for_each_group(struct rb_window *w, struct item *items, uint32_t cou
 
 void rb_window_constrain(struct rb_window *w)
 {
-    static rule_fn *const rules[] = {variable, lock, ordered};
+    static rule_fn *const rules[] = {constrain_variable, constrain_lock, constrain_ordered};
     struct item *items = malloc((w->count + 1) * sizeof(*items));
     uint32_t n;
 
@@ -298,7 +298,7 @@ void rb_window_constrain(struct rb_window *w)
         w->no_memory = true;
         return;
     }
-    positions(w);
+    make_positions(w);
     for (uint32_t k = 0; k < w->count; k++)
         items[k] = (struct item){thread_of(w, k), k};
     for_each_group(w, items, w->count, thread_order);
@@ -313,6 +313,6 @@ void rb_window_constrain(struct rb_window *w)
         if (class_of(w, k) == RB_CLASS_THREAD)
             fork_or_join(w, k);
     for (int i = 0; w->happens && i < 2; i++)
-        say(w, rb_z3.mk_not(w->z, w->happens[w->waiting[i]]));
+        assert_term(w, rb_z3.mk_not(w->z, w->happens[w->waiting[i]]));
     free(items);
 }

@@ -57,7 +57,7 @@ struct made {
     char file[320];
 };
 
-static double now(void)
+static double seconds_now(void)
 {
     struct timespec t;
 
@@ -91,7 +91,7 @@ static void write_down(struct worker *w)
     }
 }
 
-static int verify(struct worker *w, const char *file, struct rb_verify_pair *pair, struct rb_error *e)
+static int verify_trace(struct worker *w, const char *file, struct rb_verify_pair *pair, struct rb_error *e)
 {
     const struct injection *all = w->all;
     const struct rb_verify_world world = {.threads = all->model.threads,
@@ -113,7 +113,7 @@ static int make_trace(struct worker *w, uint64_t number, struct made *m, struct 
 {
     struct injection *all = w->all;
     const struct rb_inject_options *o = all->options;
-    const double began = now();
+    const double began = seconds_now();
     struct rb_rng rng;
     int status;
 
@@ -124,13 +124,13 @@ static int make_trace(struct worker *w, uint64_t number, struct made *m, struct 
     snprintf(m->file, sizeof(m->file), "%s-%05" PRIu64 ".%s", all->labels.stem, number,
              o->text ? "std" : "rbt");
     write_down(w);
-    status = verify(w, m->file, &m->pair, e);
+    status = verify_trace(w, m->file, &m->pair, e);
     if (status == 0 && o->negatives)
         m->negative_count = rb_negatives(&w->reach, &w->spread.order, w->solver, o->plan.window, &rng,
                                          m->negatives, o->negatives, &m->proofs, &m->races);
     if (status == 0)
         status = rb_output_write(&all->output, w->trace, w->spread.order.count, o->dir, m->file, e);
-    m->seconds = now() - began;
+    m->seconds = seconds_now() - began;
     return status;
 }
 
@@ -195,7 +195,7 @@ static void add_counts(struct rb_solver_counts *to, const struct rb_solver_count
     to->unknown += from->unknown;
 }
 
-static void count(struct injection *all, const struct made *m)
+static void count_trace(struct injection *all, const struct made *m)
 {
     struct rb_inject_result *r = all->result;
     const struct rb_spread_plan *plan = &all->options->plan;
@@ -219,14 +219,14 @@ static void count(struct injection *all, const struct made *m)
 
 // ---- workers -------------------------------------------------------------------------------------------
 
-static void halt(struct injection *all) // with the mutex held
+static void stop_workers(struct injection *all) // with the mutex held
 {
     rb_store_relaxed(&all->stop, 1);
     for (unsigned i = 0; i < all->options->jobs; i++)
         rb_solver_interrupt(&all->solvers[i]);
 }
 
-static void *work(void *argument)
+static void *work_on_traces(void *argument)
 {
     struct worker *w = argument;
     struct injection *all = w->all;
@@ -242,7 +242,7 @@ static void *work(void *argument)
         json_t *negatives = status == 0 ? negative_labels(m) : NULL;
         pthread_mutex_lock(&all->mutex);
         if (status == 0) {
-            count(all, m);
+            count_trace(all, m);
             all->waiting++;
             if (!rb_labels_add(&all->labels, label, negatives))
                 all->status = rb_internal(all->error, "out of memory for labels");
@@ -251,7 +251,7 @@ static void *work(void *argument)
             all->status = status;
         }
         if (all->status < 0)
-            halt(all);
+            stop_workers(all);
         pthread_cond_signal(&all->changed);
     }
     if (!m && all->status == 0)
@@ -279,10 +279,10 @@ static void free_worker(struct worker *w)
 }
 
 // The main thread: labels are written as traces come in, the clock and the user are looked at.
-static void attend(struct injection *all, double began)
+static void attend_workers(struct injection *all, double began)
 {
     const struct rb_inject_options *o = all->options;
-    double written = now();
+    double written = seconds_now();
 
     while (all->working > 0) {
         struct timespec until;
@@ -293,20 +293,20 @@ static void attend(struct injection *all, double began)
         pthread_cond_timedwait(&all->changed, &all->mutex, &until);
         if (o->progress)
             o->progress(o->context, all->result->made, o->traces, all->result->distance_most);
-        if (!rb_spread_stopped(&all->options->plan) && o->time_limit > 0 && now() - began >= o->time_limit) {
+        if (!rb_spread_stopped(&all->options->plan) && o->time_limit > 0 && seconds_now() - began >= o->time_limit) {
             all->result->out_of_time = true;
-            halt(all);
+            stop_workers(all);
         }
         if (!rb_spread_stopped(&all->options->plan) && rb_load_relaxed(o->interrupted)) {
             all->result->was_interrupted = true;
-            halt(all);
+            stop_workers(all);
         }
-        if (all->waiting && now() - written >= LABELS_EVERY && all->status == 0) {
+        if (all->waiting && seconds_now() - written >= LABELS_EVERY && all->status == 0) {
             all->status = rb_labels_write(&all->labels, all->error);
             all->waiting = 0;
-            written = now();
+            written = seconds_now();
             if (all->status < 0)
-                halt(all);
+                stop_workers(all);
         }
     }
 }
@@ -322,13 +322,13 @@ static int run_workers(struct injection *all, double began)
         prepared++;
     pthread_mutex_lock(&all->mutex);
     while (workers && threads && started < prepared &&
-           pthread_create(&threads[started], NULL, work, &workers[started]) == 0) {
+           pthread_create(&threads[started], NULL, work_on_traces, &workers[started]) == 0) {
         started++;
         all->working++;
     }
     if (started == 0)
         all->status = rb_internal(all->error, "no memory for a worker");
-    attend(all, began);
+    attend_workers(all, began);
     pthread_mutex_unlock(&all->mutex);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
@@ -375,7 +375,7 @@ static int make_folder(const char *dir, struct rb_error *e)
     return rb_bad_input(e, "-o %s: cannot make the folder: %s", dir, strerror(errno));
 }
 
-static int run(struct injection *all, struct rb_reader *base, double began, struct rb_error *e)
+static int run_injection(struct injection *all, struct rb_reader *base, double began, struct rb_error *e)
 {
     const struct rb_inject_options *o = all->options;
     struct rb_inject_result *r = all->result;
@@ -414,7 +414,7 @@ int rb_inject(struct rb_reader *base, const struct rb_inject_options *options,
 {
     struct rb_inject_options own = *options;
     struct injection all = {.options = &own, .result = result, .base = base, .error = e};
-    const double began = now();
+    const double began = seconds_now();
     int status;
 
     *result = (struct rb_inject_result){0};
@@ -424,8 +424,8 @@ int rb_inject(struct rb_reader *base, const struct rb_inject_options *options,
     all.solvers = calloc(own.jobs, sizeof(*all.solvers));
     for (unsigned i = 0; all.solvers && i < own.jobs; i++)
         rb_solver_init(&all.solvers[i]);
-    status = all.solvers ? run(&all, base, began, e) : rb_internal(e, "out of memory for workers");
-    result->seconds = now() - began;
+    status = all.solvers ? run_injection(&all, base, began, e) : rb_internal(e, "out of memory for workers");
+    result->seconds = seconds_now() - began;
     for (unsigned i = 0; all.solvers && i < own.jobs; i++)
         rb_solver_destroy(&all.solvers[i]);
     free(all.solvers);

@@ -31,7 +31,7 @@ void rb_program_name(const char *base, char *name, size_t room)
             *c = '_';
 }
 
-static json_t *load(const char *path, bool *there, struct rb_error *e)
+static json_t *load_labels(const char *path, bool *there, struct rb_error *e)
 {
     json_error_t error;
     json_t *root;
@@ -134,7 +134,7 @@ int rb_labels_open(struct rb_labels *l, const char *dir, const char *base, uint6
         json_decref(files);
         return rb_bad_input(e, "%.200s: the name of the folder is too long", dir);
     }
-    l->root = load(l->path, &there, e);
+    l->root = load_labels(l->path, &there, e);
     if (there && !l->root) {
         json_decref(files);
         return -EINVAL;
@@ -181,7 +181,7 @@ bool rb_labels_add(struct rb_labels *l, json_t *trace, json_t *negatives)
     return good;
 }
 
-static json_t *counted(const struct rb_labels *l)
+static json_t *counts_json(const struct rb_labels *l)
 {
     static const char *const proofs[] = {"trace", "window", "hb"};
     json_int_t calls = 0, unknown = 0, moves = 0, reversed = 0, side_by_side = 0,
@@ -216,7 +216,7 @@ static int by_file(const void *a, const void *b)
 }
 
 // Workers finish in any order; the file lists traces by name.
-static bool sort(json_t *array)
+static bool sort_by_file(json_t *array)
 {
     const size_t n = json_array_size(array);
     json_t **items = malloc((n + 1) * sizeof(*items));
@@ -236,7 +236,7 @@ int rb_labels_write(struct rb_labels *l, struct rb_error *e)
 {
     FILE *out;
 
-    if (!sort(l->traces) || json_object_set_new(l->root, "counts", counted(l)) < 0)
+    if (!sort_by_file(l->traces) || json_object_set_new(l->root, "counts", counts_json(l)) < 0)
         return rb_internal(e, "out of memory for labels");
     out = fopen(l->temporary, "we");
     if (!out)
@@ -268,7 +268,7 @@ static json_t *label_of(json_t *root, const char *file)
     return NULL;
 }
 
-static int differs(const char *path, const char *file, const char *key, const char *label, const char *trace,
+static int label_differs(const char *path, const char *file, const char *key, const char *label, const char *trace,
                    struct rb_error *e)
 {
     return rb_bad_input(e, "%s: \"%s\" of %s is %s; the trace has %s", path, key, file, label, trace);
@@ -285,7 +285,7 @@ static int compare_number(const char *path, const char *file, const char *key, c
     snprintf(a, sizeof(a), json_is_integer(value) ? "%" JSON_INTEGER_FORMAT : "no number",
              json_integer_value(value));
     snprintf(b, sizeof(b), "%" PRIu64, trace);
-    return differs(path, file, key, a, b, e);
+    return label_differs(path, file, key, a, b, e);
 }
 
 static int compare_text(const char *path, const char *file, const char *key, const json_t *value,
@@ -298,7 +298,7 @@ static int compare_text(const char *path, const char *file, const char *key, con
     if (!wanted)
         status = rb_internal(e, "out of memory for labels");
     else if (!text || strcmp(text, wanted) != 0)
-        status = differs(path, file, key, text ? text : "no text", wanted, e);
+        status = label_differs(path, file, key, text ? text : "no text", wanted, e);
     free(wanted);
     return status;
 }
@@ -337,7 +337,7 @@ int rb_labels_check(struct rb_reader *injected, const struct rb_verify_pair *pai
     if (snprintf(path, sizeof(path), "%.*s/" FILE_NAME, folder, slash ? injected->path : ".") >=
         (int)sizeof(path))
         return 0;
-    root = load(path, &there, e);
+    root = load_labels(path, &there, e);
     if (!root)
         return there ? -EINVAL : 0;
     label = label_of(root, file);

@@ -143,7 +143,7 @@ static void object_event(struct maker *k, uint32_t i, const struct rb_event *e)
 }
 
 // Objects and threads in one pass, then what only the whole base tells: which objects are ordered.
-static void classify(struct maker *k, uint32_t *last_write)
+static void classify_events(struct maker *k, uint32_t *last_write)
 {
     struct rb_model *m = k->m;
 
@@ -225,7 +225,7 @@ int rb_model_make(struct rb_model *m, const struct rb_events *base, struct rb_er
     if (!k.no_memory) {
         memset(m->tie, 0xff, n * sizeof(*m->tie));
         memset(last_write, 0xff, (base->table[RBT_VARIABLES] + 1) * sizeof(*last_write));
-        classify(&k, last_write);
+        classify_events(&k, last_write);
         list_threads(m);
     }
     for (uint64_t t = 0; k.holds && t < m->threads; t++)

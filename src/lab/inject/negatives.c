@@ -73,7 +73,7 @@ static void hand_on(struct rb_reach *r, const struct rb_event *e)
 }
 
 // Is the access at place `i` ordered before the one at `j`? That depends on what lies between them alone.
-static bool ordered(struct rb_reach *r, const struct rb_order *o, uint32_t i, uint32_t j)
+static bool is_ordered(struct rb_reach *r, const struct rb_order *o, uint32_t i, uint32_t j)
 {
     const struct rb_model *m = o->model;
 
@@ -101,7 +101,7 @@ static bool is_access(const struct rb_order *o, uint32_t place)
 }
 
 // The nearest conflicting access at most `reach` before place `j`; RB_NO_EVENT: none.
-static uint32_t partner(const struct rb_order *o, uint32_t j, uint32_t reach)
+static uint32_t find_partner(const struct rb_order *o, uint32_t j, uint32_t reach)
 {
     const struct rb_event *b = &o->model->base[o->event[j]];
 
@@ -160,7 +160,7 @@ static bool place_window(const struct rb_order *o, struct rb_negative *n, uint32
 }
 
 // What can be said of a candidate; false if it races.
-static bool judge(const struct rb_order *o, struct rb_solver *solver, uint32_t window, bool locked,
+static bool judge_candidate(const struct rb_order *o, struct rb_solver *solver, uint32_t window, bool locked,
                   struct rb_negative *n, struct rb_solver_counts *counts)
 {
     n->proof = RB_PROOF_HB;
@@ -188,18 +188,18 @@ uint32_t rb_negatives(struct rb_reach *r, const struct rb_order *o, struct rb_so
             tries < most_tries / 2; // what a window can prove, of several kinds; then what there is
         const uint32_t j = (uint32_t)rb_rng_below(rng, o->count);
         const uint32_t reach = picky ? window - 1 : REACH,
-                       i = is_access(o, j) ? partner(o, j, reach) : RB_NO_EVENT;
+                       i = is_access(o, j) ? find_partner(o, j, reach) : RB_NO_EVENT;
         bool known = i == RB_NO_EVENT;
         for (uint32_t k = 0; k < found && !known; k++)
             known = out[k].at[0] == i && out[k].at[1] == j;
-        if (known || !ordered(r, o, i, j))
+        if (known || !is_ordered(r, o, i, j))
             continue;
         // A common lock is the simplest reason: half of them at most.
         const bool locked = share_lock(o->model, o->event[i], o->event[j]);
         if (locked && picky && of_locks >= (most + 1) / 2)
             continue;
         out[found] = (struct rb_negative){.at = {i, j}};
-        if (judge(o, solver, window, locked, &out[found], counts)) {
+        if (judge_candidate(o, solver, window, locked, &out[found], counts)) {
             found++;
             of_locks += locked;
         } else {

@@ -20,7 +20,7 @@ struct packer {
     bool failed;
 };
 
-static void pack(struct packer *p, const char *name)
+static void pack_name(struct packer *p, const char *name)
 {
     uint64_t length = strlen(name);
 
@@ -87,9 +87,9 @@ static bool make_table(struct rb_output *out, enum rbt_table table, const char *
     if (!named)
         return true;
     for (uint64_t i = 0; i < count && !p.failed; i++)
-        pack(&p, rb_reader_name(r, table, i, scratch));
+        pack_name(&p, rb_reader_name(r, table, i, scratch));
     for (uint32_t k = 0; k < more_count && !p.failed; k++)
-        pack(&p, more[k]);
+        pack_name(&p, more[k]);
     t->packed = p.bytes;
     t->bytes = p.used;
     return !p.failed;

@@ -56,19 +56,19 @@ void rb_partition_free(struct rb_partition *p)
     free(p->variables);
 }
 
-static inline uint32_t met(const struct rb_partition *p, const struct rb_partition_mark *m)
+static inline uint32_t marks_of(const struct rb_partition *p, const struct rb_partition_mark *m)
 {
     return m->scan == p->scan ? m->met : 0;
 }
 
-static inline void meet(const struct rb_partition *p, struct rb_partition_mark *m, uint32_t what)
+static inline void add_marks(const struct rb_partition *p, struct rb_partition_mark *m, uint32_t what)
 {
     if (m->scan != p->scan)
         *m = (struct rb_partition_mark){.scan = p->scan};
     m->met |= what;
 }
 
-static inline bool inside(const struct rb_partition *p, const struct rb_order *o, uint32_t event)
+static inline bool is_inside(const struct rb_partition *p, const struct rb_order *o, uint32_t event)
 {
     return event != RB_NO_EVENT && o->place[event] >= p->from && o->place[event] < p->to;
 }
@@ -94,11 +94,11 @@ static bool held_in_order(const struct rb_partition *p, uint32_t event)
 
     switch (m->class[event]) {
     case RB_CLASS_LOOK:
-        return met(p, &p->objects[m->base[event].target]) & MET_SIGNAL;
+        return marks_of(p, &p->objects[m->base[event].target]) & MET_SIGNAL;
     case RB_CLASS_SIGNAL:
-        return met(p, &p->objects[m->base[event].target]) & MET_ANY;
+        return marks_of(p, &p->objects[m->base[event].target]) & MET_ANY;
     case RB_CLASS_THREAD:
-        return met(p, &p->threads[m->base[event].target]);
+        return marks_of(p, &p->threads[m->base[event].target]);
     default:
         return false;
     }
@@ -110,13 +110,13 @@ static void keep_in_order(struct rb_partition *p, uint32_t event)
 
     switch (m->class[event]) {
     case RB_CLASS_LOOK:
-        meet(p, &p->objects[m->base[event].target], MET_ANY);
+        add_marks(p, &p->objects[m->base[event].target], MET_ANY);
         break;
     case RB_CLASS_SIGNAL:
-        meet(p, &p->objects[m->base[event].target], MET_ANY | MET_SIGNAL);
+        add_marks(p, &p->objects[m->base[event].target], MET_ANY | MET_SIGNAL);
         break;
     case RB_CLASS_THREAD:
-        meet(p, &p->threads[m->base[event].target], MET_THREAD);
+        add_marks(p, &p->threads[m->base[event].target], MET_THREAD);
         break;
     default:
         break;
@@ -136,19 +136,19 @@ static bool held_back(const struct rb_partition *p, const struct rb_order *o, ui
 
     switch (class) {
     case RB_CLASS_READ:
-        return inside(p, o, m->tie[event]) && is_second(p, o, m->tie[event]);
+        return is_inside(p, o, m->tie[event]) && is_second(p, o, m->tie[event]);
     case RB_CLASS_WRITE:
-        had = met(p, &p->variables[m->base[event].target]);
+        had = marks_of(p, &p->variables[m->base[event].target]);
         *doubt = had & MET_WRITE;
         return had & MET_BLIND;
     case RB_CLASS_TAKE:
     case RB_CLASS_RTAKE:
-        had = met(p, &p->objects[m->base[event].target]);
+        had = marks_of(p, &p->objects[m->base[event].target]);
         if (had & (class == RB_CLASS_TAKE ? MET_SPLIT | MET_RSPLIT : MET_SPLIT))
             return true;
         conflict = had & (class == RB_CLASS_TAKE ? MET_WHOLE | MET_RWHOLE : MET_WHOLE);
         *doubt = conflict;
-        return conflict && (keep || !inside(p, o, m->tie[event]));
+        return conflict && (keep || !is_inside(p, o, m->tie[event]));
     default:
         return held_in_order(p, event);
     }
@@ -161,19 +161,19 @@ static void keep_late(struct rb_partition *p, const struct rb_order *o, uint32_t
     const uint32_t tie = m->tie[event];
     const uint8_t class = m->class[event];
 
-    meet(p, &p->threads[rb_order_thread(o, event)], MET_THREAD);
+    add_marks(p, &p->threads[rb_order_thread(o, event)], MET_THREAD);
     switch (class) {
     case RB_CLASS_READ:
-        if (!inside(p, o, tie) || !is_second(p, o, tie))
-            meet(p, &p->variables[m->base[event].target], MET_BLIND);
+        if (!is_inside(p, o, tie) || !is_second(p, o, tie))
+            add_marks(p, &p->variables[m->base[event].target], MET_BLIND);
         break;
     case RB_CLASS_WRITE:
-        meet(p, &p->variables[m->base[event].target], MET_WRITE);
+        add_marks(p, &p->variables[m->base[event].target], MET_WRITE);
         break;
     case RB_CLASS_GIVE:
     case RB_CLASS_RGIVE: {
-        const bool whole = inside(p, o, tie) && is_second(p, o, tie);
-        meet(p, &p->objects[m->base[event].target],
+        const bool whole = is_inside(p, o, tie) && is_second(p, o, tie);
+        add_marks(p, &p->objects[m->base[event].target],
              class == RB_CLASS_GIVE ? (whole ? MET_WHOLE : MET_SPLIT) : (whole ? MET_RWHOLE : MET_RSPLIT));
         break;
     }
@@ -195,7 +195,7 @@ static bool settle_late(struct rb_partition *p, const struct rb_order *o)
             continue;
         const bool holds = m->class[event] == RB_CLASS_WRITE
                                ? p->seen[event] == m->readers[event]
-                               : inside(p, o, m->tie[event]) && !is_second(p, o, m->tie[event]);
+                               : is_inside(p, o, m->tie[event]) && !is_second(p, o, m->tie[event]);
         if (!holds) {
             p->forced[i - p->from] = 1;
             good = false;
@@ -218,13 +218,13 @@ bool rb_partition_late(struct rb_partition *p, const struct rb_order *o, uint32_
         for (uint32_t i = p->from; i < p->to; i++) {
             const uint32_t event = o->event[i];
             bool doubt = false;
-            const bool second = p->forced[i - p->from] || met(p, &p->threads[rb_order_thread(o, event)]) ||
+            const bool second = p->forced[i - p->from] || marks_of(p, &p->threads[rb_order_thread(o, event)]) ||
                                 held_back(p, o, event, keep, &doubt);
             p->second[i - p->from] = second;
             p->doubtful[i - p->from] = doubt && !second;
             if (second)
                 keep_late(p, o, event);
-            else if (m->class[event] == RB_CLASS_READ && inside(p, o, m->tie[event]))
+            else if (m->class[event] == RB_CLASS_READ && is_inside(p, o, m->tie[event]))
                 p->seen[m->tie[event]]++;
         }
         if (settle_late(p, o))
@@ -245,19 +245,19 @@ static bool held_ahead(const struct rb_partition *p, const struct rb_order *o, u
 
     switch (class) {
     case RB_CLASS_READ:
-        had = met(p, &p->variables[m->base[event].target]);
+        had = marks_of(p, &p->variables[m->base[event].target]);
         *doubt = had & MET_WRITE;
-        return (had & MET_WRITE) && !inside(p, o, m->tie[event]);
+        return (had & MET_WRITE) && !is_inside(p, o, m->tie[event]);
     case RB_CLASS_WRITE:
-        return p->seen[event] > 0 || (met(p, &p->variables[m->base[event].target]) & MET_WATCHED);
+        return p->seen[event] > 0 || (marks_of(p, &p->variables[m->base[event].target]) & MET_WATCHED);
     case RB_CLASS_GIVE:
     case RB_CLASS_RGIVE:
-        had = met(p, &p->objects[m->base[event].target]);
+        had = marks_of(p, &p->objects[m->base[event].target]);
         if (had & (class == RB_CLASS_GIVE ? MET_PINNED | MET_RPINNED : MET_PINNED))
             return true;
         conflict = had & (class == RB_CLASS_GIVE ? MET_WHOLE | MET_RWHOLE : MET_WHOLE);
         *doubt = conflict;
-        return conflict && (keep || !inside(p, o, m->tie[event]));
+        return conflict && (keep || !is_inside(p, o, m->tie[event]));
     default:
         return held_in_order(p, event);
     }
@@ -270,20 +270,20 @@ static void keep_early(struct rb_partition *p, const struct rb_order *o, uint32_
     const uint32_t tie = m->tie[event];
     const uint8_t class = m->class[event];
 
-    meet(p, &p->threads[rb_order_thread(o, event)], MET_THREAD);
+    add_marks(p, &p->threads[rb_order_thread(o, event)], MET_THREAD);
     switch (class) {
     case RB_CLASS_READ:
-        if (inside(p, o, tie))
+        if (is_inside(p, o, tie))
             p->seen[tie]++;
         break;
     case RB_CLASS_WRITE:
-        meet(p, &p->variables[m->base[event].target],
+        add_marks(p, &p->variables[m->base[event].target],
              p->seen[event] == m->readers[event] ? MET_WRITE : MET_WRITE | MET_WATCHED);
         break;
     case RB_CLASS_TAKE:
     case RB_CLASS_RTAKE: {
-        const bool whole = inside(p, o, tie) && !is_second(p, o, tie);
-        meet(p, &p->objects[m->base[event].target],
+        const bool whole = is_inside(p, o, tie) && !is_second(p, o, tie);
+        add_marks(p, &p->objects[m->base[event].target],
              class == RB_CLASS_TAKE ? (whole ? MET_WHOLE : MET_PINNED) : (whole ? MET_RWHOLE : MET_RPINNED));
         break;
     }
@@ -300,7 +300,7 @@ static bool settle_early(struct rb_partition *p, const struct rb_order *o)
     // Of a read its write, of a release its acquire has to be in the second part as well.
     for (uint32_t i = p->from; i < p->to; i++) {
         const uint32_t tie = m->tie[o->event[i]];
-        if (p->doubtful[i - p->from] && (!inside(p, o, tie) || !is_second(p, o, tie))) {
+        if (p->doubtful[i - p->from] && (!is_inside(p, o, tie) || !is_second(p, o, tie))) {
             p->forced[i - p->from] = 1;
             good = false;
         }
@@ -320,7 +320,7 @@ bool rb_partition_early(struct rb_partition *p, const struct rb_order *o, uint32
         for (uint32_t i = p->to; i-- > p->from;) {
             const uint32_t event = o->event[i];
             bool doubt = false;
-            const bool first = p->forced[i - p->from] || met(p, &p->threads[rb_order_thread(o, event)]) ||
+            const bool first = p->forced[i - p->from] || marks_of(p, &p->threads[rb_order_thread(o, event)]) ||
                                held_ahead(p, o, event, keep, &doubt);
             p->second[i - p->from] = !first;
             p->doubtful[i - p->from] = doubt && !first;

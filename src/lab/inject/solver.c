@@ -98,7 +98,7 @@ static void close_window(struct rb_solver *s, struct rb_window *w)
     free(w->happens);
 }
 
-static Z3_lbool ask(struct rb_solver *s, struct rb_window *w, struct rb_solver_counts *counts)
+static Z3_lbool check_window(struct rb_solver *s, struct rb_window *w, struct rb_solver_counts *counts)
 {
     Z3_lbool answer = rb_z3.solver_check(w->z, w->solver);
 
@@ -129,7 +129,7 @@ struct widening {
 };
 
 // How many events of the window stand between the two, or before the second, or behind the first.
-static uint32_t gained(const struct widening *x)
+static uint32_t current_gain(const struct widening *x)
 {
     const uint32_t a = x->order->place[x->first], b = x->order->place[x->other];
 
@@ -199,7 +199,7 @@ static int by_position(const void *a, const void *b)
 
 // Takes the order that the solver found. Events at one position are ordered by nothing: they stay as they
 // were.
-static bool adopt(struct widening *x)
+static bool read_model(struct widening *x)
 {
     struct rb_window *w = &x->w;
     const Z3_model model = rb_z3.solver_get_model(w->z, w->solver);
@@ -221,7 +221,7 @@ static bool adopt(struct widening *x)
     return true;
 }
 
-static void apply(struct widening *x)
+static void apply_places(struct widening *x)
 {
     for (uint32_t k = 0; k < x->w.count; k++) {
         x->order->event[x->w.from + k] = x->places[k].event;
@@ -230,7 +230,7 @@ static void apply(struct widening *x)
 }
 
 // In the order found, before it is applied.
-static uint32_t found(const struct widening *x)
+static uint32_t found_gain(const struct widening *x)
 {
     uint32_t a = 0, b = 0;
 
@@ -244,11 +244,11 @@ static uint32_t found(const struct widening *x)
 }
 
 // Asks for more and more: half of what is left, and half of that when it cannot be had.
-static bool search(struct rb_solver *s, struct widening *x, uint32_t enough, struct rb_solver_counts *counts)
+static bool search_distance(struct rb_solver *s, struct widening *x, uint32_t enough, struct rb_solver_counts *counts)
 {
     struct rb_window *w = &x->w;
     const uint32_t most = w->count - x->first_inside - x->other_inside;
-    uint32_t now = gained(x), step = most > now ? (most - now + 1) / 2 : 0;
+    uint32_t now = current_gain(x), step = most > now ? (most - now + 1) / 2 : 0;
     bool changed = false;
 
     for (unsigned calls = 0; calls < CALLS_A_WINDOW && step > 0 && now < enough; calls++) {
@@ -257,12 +257,12 @@ static bool search(struct rb_solver *s, struct widening *x, uint32_t enough, str
             wanted = enough;
         rb_z3.solver_push(w->z, w->solver);
         rb_z3.solver_assert(w->z, w->solver, at_least(x, wanted));
-        const Z3_lbool answer = ask(s, w, counts);
-        const bool better = answer == Z3_L_TRUE && adopt(x);
+        const Z3_lbool answer = check_window(s, w, counts);
+        const bool better = answer == Z3_L_TRUE && read_model(x);
         rb_z3.solver_pop(w->z, w->solver, 1);
         if (better) {
             changed = true;
-            now = found(x);
+            now = found_gain(x);
             step = (most - now + 1) / 2 < step ? (most - now + 1) / 2 : step;
         } else {
             step /= 2;
@@ -290,18 +290,18 @@ bool rb_solver_widen(struct rb_solver *s, struct rb_order *o, uint32_t from, uin
     x.other_number = b - from;
     if ((!x.first_inside && !x.other_inside) || (a > b && !(x.first_inside && x.other_inside)))
         return false;
-    const uint32_t now = gained(&x), apart = a < b ? b - a - 1 : 0;
+    const uint32_t now = current_gain(&x), apart = a < b ? b - a - 1 : 0;
     x.places = calloc(to - from, sizeof(*x.places));
     x.between = calloc(to - from, sizeof(*x.between));
     if (x.places && x.between) {
         if (open_window(s, &x.w, false)) {
             if (!paper)
                 define_between(&x);
-            changed = search(s, &x, enough > apart ? now + (enough - apart) : now, counts);
+            changed = search_distance(s, &x, enough > apart ? now + (enough - apart) : now, counts);
         }
         close_window(s, &x.w);
         if (changed)
-            apply(&x);
+            apply_places(&x);
     }
     free(x.places);
     free(x.between);
@@ -317,7 +317,7 @@ enum rb_meeting rb_solver_meeting(struct rb_solver *s, const struct rb_order *o,
     Z3_lbool answer = Z3_L_UNDEF;
 
     if (open_window(s, &w, true))
-        answer = ask(s, &w, counts);
+        answer = check_window(s, &w, counts);
     close_window(s, &w);
     return answer == Z3_L_FALSE ? RB_MEETING_NEVER : answer == Z3_L_TRUE ? RB_MEETING_FOUND : RB_MEETING_OPEN;
 }

@@ -47,7 +47,7 @@ static uint32_t draw_taken(struct rb_rng *rng)
     return k < 3 ? 0 : k < 6 ? 1 : k < 8 ? 2 : 3 + (uint32_t)rb_rng_below(rng, MOST_TAKEN - 2);
 }
 
-static struct draws draw(const struct rb_model *m, struct rb_rng *rng)
+static struct draws draw_choices(const struct rb_model *m, struct rb_rng *rng)
 {
     const uint32_t swap = (uint32_t)rb_rng_below(rng, 2);
     struct draws d = {.first = m->count + swap, .second = m->count + 1 - swap};
@@ -83,14 +83,14 @@ static uint32_t seed_of(const struct rb_order *o, uint32_t pair, uint32_t sectio
 }
 
 // Distance of the pair once the partition is applied; 0 also when the two would be in the wrong order.
-static uint32_t projected(const struct rb_partition *p, const struct rb_order *o, const struct draws *d)
+static uint32_t projected_distance(const struct rb_partition *p, const struct rb_order *o, const struct draws *d)
 {
     const uint32_t a = rb_partition_place(p, o, d->first), b = rb_partition_place(p, o, d->second);
 
     return a < b ? b - a - 1 : 0;
 }
 
-static uint32_t current(const struct rb_order *o, const struct draws *d)
+static uint32_t current_distance(const struct rb_order *o, const struct draws *d)
 {
     return o->place[d->first] < o->place[d->second] ? rb_order_distance(o) : 0;
 }
@@ -129,7 +129,7 @@ static uint32_t cut_early(const struct rb_partition *p, const struct rb_order *o
     return p->from;
 }
 
-static bool split(struct rb_spread *s, const struct draws *d, uint32_t sections, bool late, uint32_t limit)
+static bool split_order(struct rb_spread *s, const struct draws *d, uint32_t sections, bool late, uint32_t limit)
 {
     const uint32_t seed = seed_of(&s->order, late ? d->second : d->first, sections, late);
 
@@ -140,22 +140,22 @@ static bool split(struct rb_spread *s, const struct draws *d, uint32_t sections,
 }
 
 // One move, with as many sections as can be taken along; true if the pair is further apart.
-static bool move(struct rb_spread *s, const struct draws *d, uint32_t sections, bool late, uint32_t goal)
+static bool move_apart(struct rb_spread *s, const struct draws *d, uint32_t sections, bool late, uint32_t goal)
 {
     struct rb_order *o = &s->order;
-    const uint32_t now = current(o, d), everything = late ? o->count : 0;
+    const uint32_t now = current_distance(o, d), everything = late ? o->count : 0;
 
     for (;; sections /= 2) {
-        if (split(s, d, sections, late, everything)) {
-            const uint32_t reached = projected(&s->partition, o, d);
+        if (split_order(s, d, sections, late, everything)) {
+            const uint32_t reached = projected_distance(&s->partition, o, d);
             if (reached > now && reached > goal) {
                 const uint32_t limit =
                     late ? cut_late(&s->partition, o, d, goal) : cut_early(&s->partition, o, d, goal);
                 // Less to move sets more free, so the goal is still reached; if not, all of it.
-                if (!split(s, d, sections, late, limit) || projected(&s->partition, o, d) < goal)
-                    split(s, d, sections, late, everything);
+                if (!split_order(s, d, sections, late, limit) || projected_distance(&s->partition, o, d) < goal)
+                    split_order(s, d, sections, late, everything);
             }
-            if (projected(&s->partition, o, d) > now) {
+            if (projected_distance(&s->partition, o, d) > now) {
                 rb_partition_apply(&s->partition, o);
                 return true;
             }
@@ -166,15 +166,15 @@ static bool move(struct rb_spread *s, const struct draws *d, uint32_t sections, 
 }
 
 // Late and early by turns until the goal is reached or nothing moves.
-static void schedule(struct rb_spread *s, const struct draws *d, uint32_t goal,
+static void run_scheduler(struct rb_spread *s, const struct draws *d, uint32_t goal,
                      const struct rb_spread_plan *plan, struct rb_spread_facts *facts)
 {
     for (unsigned round = 0; round < MOST_ROUNDS && !rb_spread_stopped(plan); round++) {
         const uint32_t before = facts->moves;
-        if (current(&s->order, d) < goal)
-            facts->moves += move(s, d, d->takes_late[round], true, goal);
-        if (current(&s->order, d) < goal)
-            facts->moves += move(s, d, d->takes_early[round], false, goal);
+        if (current_distance(&s->order, d) < goal)
+            facts->moves += move_apart(s, d, d->takes_late[round], true, goal);
+        if (current_distance(&s->order, d) < goal)
+            facts->moves += move_apart(s, d, d->takes_early[round], false, goal);
         if (facts->moves == before)
             return;
     }
@@ -204,7 +204,7 @@ static void window_at(const struct rb_order *o, const struct draws *d, uint32_t 
     *to = begin + width;
 }
 
-static void solve(struct rb_spread *s, const struct draws *d, uint32_t goal, unsigned windows, bool paper,
+static void run_solver(struct rb_spread *s, const struct draws *d, uint32_t goal, unsigned windows, bool paper,
                   const struct rb_spread_plan *plan, struct rb_spread_facts *facts)
 {
     unsigned idle = 0;
@@ -228,7 +228,7 @@ void rb_spread_pair(struct rb_spread *s, uint32_t point, const struct rb_spread_
                     struct rb_rng *rng, struct rb_spread_facts *facts)
 {
     const struct rb_model *m = s->order.model;
-    const struct draws d = draw(m, rng);
+    const struct draws d = draw_choices(m, rng);
     const bool full = rb_rng_chance(rng, FULL_SHARE), solver = rb_rng_chance(rng, SOLVER_SHARE);
     struct rb_rng goals = *rng;
     uint32_t goal = plan->bounded && plan->distance < m->count ? (uint32_t)plan->distance : m->count;
@@ -236,16 +236,16 @@ void rb_spread_pair(struct rb_spread *s, uint32_t point, const struct rb_spread_
     *facts = (struct rb_spread_facts){0};
     rb_order_start(&s->order, m, point);
     if (plan->encoding == RB_ENCODING_PAPER) {
-        solve(s, &d, goal, PAPER_WINDOWS, true, plan, facts);
+        run_solver(s, &d, goal, PAPER_WINDOWS, true, plan, facts);
         return;
     }
-    schedule(s, &d, goal, plan, facts);
+    run_scheduler(s, &d, goal, plan, facts);
     if (!plan->bounded && !full) {
         goal = draw_goal(&goals, rb_order_distance(&s->order));
         facts->moves = 0;
         rb_order_start(&s->order, m, point);
-        schedule(s, &d, goal, plan, facts);
+        run_scheduler(s, &d, goal, plan, facts);
     }
     if (rb_order_distance(&s->order) < goal && (plan->bounded || solver))
-        solve(s, &d, goal, MOST_WINDOWS, false, plan, facts);
+        run_solver(s, &d, goal, MOST_WINDOWS, false, plan, facts);
 }

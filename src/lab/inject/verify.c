@@ -58,7 +58,7 @@ struct words {
     char text[160];
 };
 
-static struct words describe(const struct check *c, const struct rb_event *e)
+static struct words describe_event(const struct check *c, const struct rb_event *e)
 {
     char thread[32], target[32], place[32];
     struct words w;
@@ -72,7 +72,7 @@ static struct words describe(const struct check *c, const struct rb_event *e)
 
 #define WRONG(c, index, format, ...)                                                                       \
     rb_bad_input((c)->error, "%s: event %" PRIu64 " (%s): " format, (c)->w->other_path, (uint64_t)(index), \
-                 describe((c), &(c)->other[index]).text, __VA_ARGS__)
+                 describe_event((c), &(c)->other[index]).text, __VA_ARGS__)
 
 // ---- R1: thread order ----------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ static int match_threads(struct check *c)
         c->match[i] = c->list[c->start[t] + k];
         if (!same_event(&c->other[i], &c->base[c->match[i]]))
             return WRONG(c, i, "event %" PRIu64 " of its thread is %s in %s: thread order (R1)", k,
-                         describe(c, &c->base[c->match[i]]).text, c->w->base_path);
+                         describe_event(c, &c->base[c->match[i]]).text, c->w->base_path);
     }
     return 0;
 }
@@ -125,7 +125,7 @@ static int match_threads(struct check *c)
 // ---- R2: reads -----------------------------------------------------------------------------------------
 
 // What each read of a trace sees, as the number of an event of `base`.
-static int look(struct check *c, bool in_base)
+static int check_reads(struct check *c, bool in_base)
 {
     const struct rb_event *events = in_base ? c->base : c->other;
 
@@ -144,9 +144,9 @@ static int look(struct check *c, bool in_base)
             const uint32_t was = c->sees_in_base[me];
             char a[200] = "no write", b[200] = "none";
             if (sees != NONE)
-                snprintf(a, sizeof(a), "the write %s", describe(c, &c->base[sees]).text);
+                snprintf(a, sizeof(a), "the write %s", describe_event(c, &c->base[sees]).text);
             if (was != NONE)
-                snprintf(b, sizeof(b), "%s", describe(c, &c->base[was]).text);
+                snprintf(b, sizeof(b), "%s", describe_event(c, &c->base[was]).text);
             return WRONG(c, i, "the read sees %s, in %s it sees %s (R2)", a, c->w->base_path, b);
         }
     }
@@ -367,8 +367,8 @@ int rb_verify_reordering(const struct rb_verify_world *w, const struct rb_event 
     if (status == 0)
         status = match_threads(&c);
     if (status == 0) {
-        look(&c, true);
-        status = look(&c, false);
+        check_reads(&c, true);
+        status = check_reads(&c, false);
     }
     if (status == 0) {
         objects_of_base(&c);
@@ -420,14 +420,14 @@ static int find_pair(const struct rb_verify_world *w, const struct rb_event *eve
 }
 
 // Is the event one of the thread, or a fork or join of it? These keep their order (R1, R4).
-static bool concerns(const struct rb_event *e, uint32_t thread)
+static bool concerns_thread(const struct rb_event *e, uint32_t thread)
 {
     return e->thread == thread || ((e->op == RB_FORK || e->op == RB_JOIN) && e->target == thread);
 }
 
 // Where BASE can have one of the pair, which comes after `before` events that concern its thread: before any
 // of the events from *low to *high, if *low <= *high. A thread runs after its fork and before it is joined.
-static void narrow(const struct rb_event *base, uint64_t count, uint32_t thread, uint64_t before,
+static void narrow_range(const struct rb_event *base, uint64_t count, uint32_t thread, uint64_t before,
                    uint64_t *low, uint64_t *high)
 {
     const struct rb_event *last = NULL;
@@ -435,7 +435,7 @@ static void narrow(const struct rb_event *base, uint64_t count, uint32_t thread,
 
     for (uint64_t i = 0; i < count; i++) {
         const struct rb_event *e = &base[i];
-        if (!concerns(e, thread))
+        if (!concerns_thread(e, thread))
             continue;
         if (met == before && i < *high)
             *high = i;
@@ -455,7 +455,7 @@ static uint64_t events_before(const struct rb_event *events, uint64_t at, uint32
     uint64_t n = 0;
 
     for (uint64_t i = 0; i < at; i++)
-        n += concerns(&events[i], thread);
+        n += concerns_thread(&events[i], thread);
     return n;
 }
 
@@ -470,7 +470,7 @@ int rb_verify_injected(const struct rb_verify_world *w, const struct rb_event *b
     if (status < 0)
         return status;
     for (int k = 0; k < 2; k++)
-        narrow(base, base_count, pair->thread[k], events_before(injected, pair->at[k], pair->thread[k]), &low,
+        narrow_range(base, base_count, pair->thread[k], events_before(injected, pair->at[k], pair->thread[k]), &low,
                &high);
     // With events lost or added the pair stands nowhere; the check below says which thread it is.
     if (low > high && injected_count == base_count + 2)

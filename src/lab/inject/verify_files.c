@@ -102,7 +102,7 @@ static uint64_t *map_table(const struct rb_reader *base, const struct rb_reader 
     return NULL;
 }
 
-static int renumber(struct rb_reader *base, struct rb_reader *injected, struct rb_events *events,
+static int renumber_events(struct rb_reader *base, struct rb_reader *injected, struct rb_events *events,
                     struct rb_verify_world *w, struct rb_error *e)
 {
     uint64_t *map[RBT_TABLES] = {NULL}, fresh[RBT_TABLES];
@@ -144,7 +144,7 @@ int rb_verify_files(struct rb_reader *base, struct rb_reader *injected, struct r
     if (status == 0)
         status = rb_events_load(injected, &b, e);
     if (status == 0)
-        status = renumber(base, injected, &b, &w, e);
+        status = renumber_events(base, injected, &b, &w, e);
     if (status == 0)
         status = rb_verify_injected(&w, a.at, a.count, b.at, b.count, a.table[RBT_VARIABLES], pair, e);
     if (status == 0)

@@ -10,7 +10,7 @@ struct rb_z3 rb_z3;
 // What went wrong the one time it was tried; empty: nothing.
 static char problem[256];
 
-static void load(void)
+static void load_library(void)
 {
     static const char *const files[] = {"libz3.so.4", "libz3.so"}; // Debian's name, and what others call it
     void *library = NULL;
@@ -35,7 +35,7 @@ int rb_z3_load(struct rb_error *e)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, load);
+    pthread_once(&once, load_library);
     if (!problem[0])
         return 0;
     if (e)

@@ -26,8 +26,6 @@ struct rb_predict_world {
     struct rb_arena *arena; // bounded; all memory comes from here
 };
 
-struct rb_predictor; // each engine its own
-
 // Where the state of variable v is kept: `each` bytes at base + v * each.
 struct rb_predict_states {
     const char *base;
@@ -36,18 +34,18 @@ struct rb_predict_states {
 
 struct rb_predictor_ops {
     // NULL: memory is out.
-    struct rb_predictor *(*open)(const struct rb_predict_world *);
+    void *(*open)(const struct rb_predict_world *);
     // The next event, checked and well-formed (threads of fork and join resolved); function events and marks
     // may be left out. Lock events of objects that are not `hard` keep the discipline: no thread acquires
     // what another one holds, and each releases what it holds, in the way it holds it. `at` is the event's
     // number in the trace. For an access that is the second side of a race partner->epoch is not 0 and
     // partner->where says which the first is (engine/where.h). 0, or -ENOMEM: nothing more may be fed.
-    int (*event)(struct rb_predictor *, const struct rb_event *, uint64_t at, bool sampled,
+    int (*event)(void *state, const struct rb_event *, uint64_t at, bool sampled,
                  struct rb_partner *);
-    void (*counters)(const struct rb_predictor *, struct rb_engine_counters *); // adds to them
-    void (*close)(struct rb_predictor *);
+    void (*counters)(const void *state, struct rb_engine_counters *); // adds to them
+    void (*close)(void *state);
     // For the replay to have it in the cache when its event comes. May be NULL.
-    struct rb_predict_states (*states)(const struct rb_predictor *);
+    struct rb_predict_states (*states)(const void *state);
 };
 
 RB_INLINE bool rb_predict_hard(const struct rb_predict_world *w, uint64_t object)

@@ -35,7 +35,7 @@ struct shb_variable {
     struct rb_handover write; // the last one, sampled or not
 } __attribute__((aligned(64)));
 
-struct rb_predictor {
+struct shb {
     struct rb_predict_world world;
     struct rb_clocks clocks;
     struct rb_engine engine; // for the access history
@@ -44,9 +44,9 @@ struct rb_predictor {
     struct shb_variable *variables;
 };
 
-static struct rb_predictor *shb_open(const struct rb_predict_world *w)
+static void *shb_open(const struct rb_predict_world *w)
 {
-    struct rb_predictor *p = rb_arena_zalloc(w->arena, sizeof(*p));
+    struct shb *p = rb_arena_zalloc(w->arena, sizeof(*p));
 
     if (!p)
         return NULL;
@@ -59,7 +59,7 @@ static struct rb_predictor *shb_open(const struct rb_predict_world *w)
     return p->threads && p->objects && p->variables ? p : NULL;
 }
 
-static RB_NOINLINE struct shb_thread *start_thread(struct rb_predictor *p, uint32_t id)
+static RB_NOINLINE struct shb_thread *start_thread(struct shb *p, uint32_t id)
 {
     struct shb_thread *t = &p->threads[id];
 
@@ -73,7 +73,7 @@ static RB_NOINLINE struct shb_thread *start_thread(struct rb_predictor *p, uint3
     return t;
 }
 
-RB_INLINE struct shb_thread *thread_of(struct rb_predictor *p, uint32_t id)
+RB_INLINE struct shb_thread *thread_of(struct shb *p, uint32_t id)
 {
     struct shb_thread *t = &p->threads[id];
 
@@ -83,22 +83,22 @@ RB_INLINE struct shb_thread *thread_of(struct rb_predictor *p, uint32_t id)
 // ---- clocks --------------------------------------------------------------------------------------------
 
 // Called with what is new to the thread, before or after it is taken over.
-static void changed(struct rb_predictor *p, struct shb_thread *t)
+static void clock_changed(struct shb *p, struct shb_thread *t)
 {
     rb_own_time_new(&t->base, &t->handed);
     rb_snapshot_drop(&p->clocks, t->copy);
     t->copy = NULL;
 }
 
-RB_INLINE void learn(struct rb_predictor *p, struct shb_thread *t, const struct rb_handover *h)
+RB_INLINE void learn_handover(struct shb *p, struct shb_thread *t, const struct rb_handover *h)
 {
     if (rb_handover_known(h, t->clock, t->base.slot))
         return;
-    changed(p, t);
+    clock_changed(p, t);
     rb_handover_learn(&p->clocks, t->clock, h);
 }
 
-RB_INLINE int hand_over(struct rb_predictor *p, struct shb_thread *t, struct rb_handover *to)
+RB_INLINE int hand_over(struct shb *p, struct shb_thread *t, struct rb_handover *to)
 {
     if (!t->copy) {
         t->copy = rb_snapshot_take(&p->clocks, t->clock);
@@ -112,14 +112,14 @@ RB_INLINE int hand_over(struct rb_predictor *p, struct shb_thread *t, struct rb_
     return 0;
 }
 
-static void learn_since(struct rb_predictor *p, struct shb_thread *t, struct shb_object *o)
+static void learn_since(struct shb *p, struct shb_thread *t, struct shb_object *o)
 {
     for (uint32_t i = 0; i < o->since.count; i++)
-        learn(p, t, &o->since.entries[i].from);
+        learn_handover(p, t, &o->since.entries[i].from);
     rb_since_clear(&p->clocks, &o->since); // the thread's next hand-over to the object has all of it
 }
 
-static int hand_over_since(struct rb_predictor *p, struct shb_thread *t, struct shb_object *o)
+static int hand_over_since(struct shb *p, struct shb_thread *t, struct shb_object *o)
 {
     struct rb_since_entry *e = rb_since_of(&p->clocks, &o->since, t->base.slot);
 
@@ -127,7 +127,7 @@ static int hand_over_since(struct rb_predictor *p, struct shb_thread *t, struct 
 }
 
 // Everything `from` did comes before everything `to` does next.
-static int thread_edge(struct rb_predictor *p, uint32_t from, uint32_t to)
+static int thread_edge(struct shb *p, uint32_t from, uint32_t to)
 {
     struct shb_thread *a = thread_of(p, from), *b = thread_of(p, to);
 
@@ -135,7 +135,7 @@ static int thread_edge(struct rb_predictor *p, uint32_t from, uint32_t to)
         return -ENOMEM;
     if (a == b)
         return 0;
-    changed(p, b);
+    clock_changed(p, b);
     rb_clock_max(&p->clocks, b->clock, a->clock);
     b->clock[from] = a->base.epoch; // never lower than what b knew of it
     a->handed = true;
@@ -144,7 +144,7 @@ static int thread_edge(struct rb_predictor *p, uint32_t from, uint32_t to)
 
 // ---- events --------------------------------------------------------------------------------------------
 
-RB_INLINE int shb_access(struct rb_predictor *p, struct shb_thread *t, const struct rb_event *e, uint64_t at,
+RB_INLINE int shb_access(struct shb *p, struct shb_thread *t, const struct rb_event *e, uint64_t at,
                          bool sampled, struct rb_partner *partner)
 {
     struct shb_variable *v = &p->variables[e->target];
@@ -157,21 +157,22 @@ RB_INLINE int shb_access(struct rb_predictor *p, struct shb_thread *t, const str
     }
     if (write)
         return hand_over(p, t, &v->write);
-    learn(p, t, &v->write);
+    learn_handover(p, t, &v->write);
     return 0;
 }
 
 // An event that comes after all earlier ones of its object and before all later ones.
-static int in_full_order(struct rb_predictor *p, struct shb_thread *t, struct shb_object *o)
+static int in_full_order(struct shb *p, struct shb_thread *t, struct shb_object *o)
 {
-    learn(p, t, &o->last);
+    learn_handover(p, t, &o->last);
     learn_since(p, t, o);
     return hand_over(p, t, &o->last);
 }
 
-static int shb_event(struct rb_predictor *p, const struct rb_event *e, uint64_t at, bool sampled,
+static int shb_event(void *state, const struct rb_event *e, uint64_t at, bool sampled,
                      struct rb_partner *partner)
 {
+    struct shb *p = state;
     struct shb_thread *t = thread_of(p, e->thread);
 
     partner->epoch = 0;
@@ -191,39 +192,43 @@ static int shb_event(struct rb_predictor *p, const struct rb_event *e, uint64_t 
         return in_full_order(p, t, o);
     switch (e->op) {
     case RB_ACQUIRE:
-        learn(p, t, &o->last);
+        learn_handover(p, t, &o->last);
         learn_since(p, t, o);
         return 0;
     case RB_RELEASE:
         return hand_over(p, t, &o->last);
     case RB_RD_ACQ:
-        learn(p, t, &o->last);
+        learn_handover(p, t, &o->last);
         return 0;
     case RB_RD_REL:
         return hand_over_since(p, t, o);
     case RB_LOAD:
     case RB_WAIT:
     case RB_LEAVE:
-        learn(p, t, &o->last);
+        learn_handover(p, t, &o->last);
         return hand_over_since(p, t, o);
     default: // store, rmw, rmwrel, post, arrive
         return in_full_order(p, t, o);
     }
 }
 
-static void shb_counters(const struct rb_predictor *p, struct rb_engine_counters *c)
+static void shb_counters(const void *state, struct rb_engine_counters *c)
 {
+    const struct shb *p = state;
+
     for (uint32_t i = 0; i < p->world.threads; i++)
         c->starved += p->threads[i].base.count.starved;
 }
 
-static void shb_close(struct rb_predictor *p)
+static void shb_close(void *state)
 {
-    (void)p; // the arena is its owner's
+    (void)state; // the arena is its owner's
 }
 
-static struct rb_predict_states shb_states(const struct rb_predictor *p)
+static struct rb_predict_states shb_states(const void *state)
 {
+    const struct shb *p = state;
+
     return (struct rb_predict_states){(const char *)p->variables, sizeof(*p->variables)};
 }
 

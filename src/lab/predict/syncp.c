@@ -20,16 +20,16 @@
 
 struct syncp_tuning rb_syncp_tuning = {.collect_every = 1 << 16, .few_turns = 32, .ideals = 4};
 
-static uint64_t collect_after(const struct rb_predictor *p)
+static uint64_t collect_after(const struct syncp *p)
 {
     const uint64_t work = (uint64_t)p->world.threads * p->world.threads / 16;
 
     return work > rb_syncp_tuning.collect_every ? work : rb_syncp_tuning.collect_every;
 }
 
-static struct rb_predictor *syncp_open(const struct rb_predict_world *w)
+static void *syncp_open(const struct rb_predict_world *w)
 {
-    struct rb_predictor *p = rb_arena_zalloc(w->arena, sizeof(*p));
+    struct syncp *p = rb_arena_zalloc(w->arena, sizeof(*p));
 
     if (!p || w->locks >= SYNCP_SHARED - 1)
         return NULL;
@@ -59,7 +59,7 @@ static void lower_to(uint32_t *floor, const uint32_t *clock, uint32_t n)
         floor[i] = floor[i] < clock[i] ? floor[i] : clock[i];
 }
 
-static void collect(struct rb_predictor *p)
+static void collect_past(struct syncp *p)
 {
     const uint32_t n = p->world.threads;
 
@@ -84,7 +84,7 @@ static void collect(struct rb_predictor *p)
 // ---- threads -------------------------------------------------------------------------------------------
 
 // From nothing, or from the dead.
-static RB_NOINLINE int begin(struct rb_predictor *p, struct syncp_thread *t, bool forked)
+static RB_NOINLINE int begin_thread(struct syncp *p, struct syncp_thread *t, bool forked)
 {
     t->over = false;
     if (!t->seen) {
@@ -99,19 +99,19 @@ static RB_NOINLINE int begin(struct rb_predictor *p, struct syncp_thread *t, boo
     return !forked && p->collected ? rb_syncp_raise(p, t, ++t->time, p->floor) : 0;
 }
 
-static int fork_edge(struct rb_predictor *p, uint32_t parent, uint32_t child)
+static int fork_edge(struct syncp *p, uint32_t parent, uint32_t child)
 {
     const struct syncp_thread *from = &p->threads[parent];
     struct syncp_thread *to = &p->threads[child];
 
     if (parent == child)
         return 0;
-    if (!is_live(to) && begin(p, to, true) < 0)
+    if (!is_live(to) && begin_thread(p, to, true) < 0)
         return -ENOMEM;
     return rb_syncp_learn(p, to, ++to->time, from->clock, parent, from->time);
 }
 
-static int join_edge(struct rb_predictor *p, uint32_t child, uint32_t parent)
+static int join_edge(struct syncp *p, uint32_t child, uint32_t parent)
 {
     struct syncp_thread *from = &p->threads[child], *to = &p->threads[parent];
 
@@ -125,7 +125,7 @@ static int join_edge(struct rb_predictor *p, uint32_t child, uint32_t parent)
 
 // R5: an event that releases comes after all before it on the object, another after those that release. Since
 // one that releases has all before it in its clock, the last of them speaks for all.
-static int object_edges(struct rb_predictor *p, uint32_t thread, struct syncp_object *o, bool releases)
+static int object_edges(struct syncp *p, uint32_t thread, struct syncp_object *o, bool releases)
 {
     struct syncp_thread *t = &p->threads[thread];
     int status = 0;
@@ -152,7 +152,7 @@ static int object_edges(struct rb_predictor *p, uint32_t thread, struct syncp_ob
     return status;
 }
 
-static int object_event(struct rb_predictor *p, const struct rb_event *e)
+static int object_event(struct syncp *p, const struct rb_event *e)
 {
     struct syncp_object **o = &p->objects[e->target];
     const uint32_t lock = (uint32_t)e->target;
@@ -176,7 +176,7 @@ static int object_event(struct rb_predictor *p, const struct rb_event *e)
 
 // ---- accesses ------------------------------------------------------------------------------------------
 
-static int access_event(struct rb_predictor *p, const struct rb_event *e, uint64_t at, bool sampled,
+static int access_event(struct syncp *p, const struct rb_event *e, uint64_t at, bool sampled,
                         struct rb_partner *partner)
 {
     struct syncp_thread *t = &p->threads[e->thread];
@@ -205,17 +205,18 @@ static int access_event(struct rb_predictor *p, const struct rb_event *e, uint64
     return status;
 }
 
-static int syncp_event(struct rb_predictor *p, const struct rb_event *e, uint64_t at, bool sampled,
+static int syncp_event(void *state, const struct rb_event *e, uint64_t at, bool sampled,
                        struct rb_partner *partner)
 {
+    struct syncp *p = state;
     struct syncp_thread *t = &p->threads[e->thread];
 
     partner->epoch = 0;
     if (e->op >= (enum rb_op)RB_FIRST_QUIET)
         return 0;
     if (RB_UNLIKELY(p->until_collect-- == 0))
-        collect(p);
-    if (RB_UNLIKELY(!is_live(t)) && begin(p, t, false) < 0)
+        collect_past(p);
+    if (RB_UNLIKELY(!is_live(t)) && begin_thread(p, t, false) < 0)
         return -ENOMEM;
     if (RB_UNLIKELY(t->time >= INT32_MAX - 2)) // times are compared as signed numbers
         return -ENOMEM;
@@ -229,15 +230,15 @@ static int syncp_event(struct rb_predictor *p, const struct rb_event *e, uint64_
     return object_event(p, e);
 }
 
-static void syncp_counters(const struct rb_predictor *p, struct rb_engine_counters *c)
+static void syncp_counters(const void *state, struct rb_engine_counters *c)
 {
-    (void)p;
+    (void)state;
     (void)c; // it has no clocks at locks, which is what they count
 }
 
-static void syncp_close(struct rb_predictor *p)
+static void syncp_close(void *state)
 {
-    (void)p; // all in the arena
+    (void)state; // all in the arena
 }
 
 const struct rb_predictor_ops rb_syncp = {

@@ -83,7 +83,7 @@ struct syncp_object {
 
 struct syncp_variable;
 
-struct rb_predictor {
+struct syncp {
     struct rb_predict_world world;
     struct rb_clocks clocks;
     struct syncp_thread *threads;
@@ -108,7 +108,7 @@ struct syncp_tuning {
 extern struct syncp_tuning rb_syncp_tuning;
 
 // The items with room for one more behind `count`: where they were, or moved. NULL when memory is out.
-void *rb_syncp_room(struct rb_predictor *p, void *items, uint32_t count, uint32_t *room, size_t item_bytes);
+void *rb_syncp_room(struct syncp *p, void *items, uint32_t count, uint32_t *room, size_t item_bytes);
 #define SYNCP_ROOM(p, items, count, room) \
     (((items) = rb_syncp_room(p, items, count, &(room), sizeof((items)[0]))) != NULL)
 
@@ -116,32 +116,32 @@ void *rb_syncp_room(struct rb_predictor *p, void *items, uint32_t count, uint32_
 const uint32_t *rb_syncp_clock(const struct syncp_thread *t, uint32_t time);
 // t knows from its event at `time`, its last or next, what `clock` says and that of `thread` as far as
 // `learnt`.
-int rb_syncp_learn(struct rb_predictor *p, struct syncp_thread *t, uint32_t time, const uint32_t *clock,
+int rb_syncp_learn(struct syncp *p, struct syncp_thread *t, uint32_t time, const uint32_t *clock,
                    uint32_t thread, uint32_t learnt);
 // The same of all that a clock says.
-int rb_syncp_raise(struct rb_predictor *p, struct syncp_thread *t, uint32_t time, const uint32_t *clock);
+int rb_syncp_raise(struct syncp *p, struct syncp_thread *t, uint32_t time, const uint32_t *clock);
 // Outermost and inner acquires and releases of a lock, by the thread's last event.
-int rb_syncp_acquire(struct rb_predictor *p, uint32_t thread, uint32_t lock, bool shared);
-void rb_syncp_release(struct rb_predictor *p, uint32_t thread, uint32_t lock, bool shared);
+int rb_syncp_acquire(struct syncp *p, uint32_t thread, uint32_t lock, bool shared);
+void rb_syncp_release(struct syncp *p, uint32_t thread, uint32_t lock, bool shared);
 // Has a section that excludes this one of `thread`, and begins later in the trace, begun in the ideal?
-bool rb_syncp_overtaken(const struct rb_predictor *p, const struct syncp_section *s, uint32_t thread,
+bool rb_syncp_overtaken(const struct syncp *p, const struct syncp_section *s, uint32_t thread,
                         const uint32_t *ideal);
 // The last section of t that begins at `time` or before, or SYNCP_NONE.
 uint32_t rb_syncp_section_at(const struct syncp_thread *t, uint32_t time);
 // Forgets the versions that no event from `floor` on has.
-void rb_syncp_forget(struct rb_predictor *p, struct syncp_thread *t, uint32_t floor);
+void rb_syncp_forget(struct syncp *p, struct syncp_thread *t, uint32_t floor);
 
 // syncp_ideal.c. Adds to the ideal all that puts thread t right behind its event at `time`.
-void rb_syncp_reach(const struct rb_predictor *p, uint32_t *ideal, uint32_t thread, uint32_t time);
+void rb_syncp_reach(const struct syncp *p, uint32_t *ideal, uint32_t thread, uint32_t time);
 // Adds what the locks ask for. May stop early when `thread` has come to `time`: says whether it has.
-bool rb_syncp_complete(const struct rb_predictor *p, uint32_t *ideal, uint32_t thread, uint32_t time);
+bool rb_syncp_complete(const struct syncp *p, uint32_t *ideal, uint32_t thread, uint32_t time);
 
 // syncp_races.c. The next event of the thread accesses the variable: is it the second side of a race? 0 or
 // -ENOMEM.
-int rb_syncp_check(struct rb_predictor *p, uint32_t thread, struct syncp_variable *v, bool write,
+int rb_syncp_check(struct syncp *p, uint32_t thread, struct syncp_variable *v, bool write,
                    struct rb_partner *partner);
 // The next event of the thread accesses the variable: to be remembered. 0 or -ENOMEM.
-int rb_syncp_record(struct rb_predictor *p, uint32_t thread, struct syncp_variable *v, bool write,
+int rb_syncp_record(struct syncp *p, uint32_t thread, struct syncp_variable *v, bool write,
                     uint64_t where);
 
 struct syncp_candidate {

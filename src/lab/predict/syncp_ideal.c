@@ -14,7 +14,7 @@
 // trace for each.
 #include "lab/predict/syncp.h"
 
-void rb_syncp_reach(const struct rb_predictor *p, uint32_t *ideal, uint32_t thread, uint32_t time)
+void rb_syncp_reach(const struct syncp *p, uint32_t *ideal, uint32_t thread, uint32_t time)
 {
     // The clock's own entry is older than `time` and what the ideal has may be newer than either.
     const uint32_t own = ideal[thread] > time ? ideal[thread] : time;
@@ -25,7 +25,7 @@ void rb_syncp_reach(const struct rb_predictor *p, uint32_t *ideal, uint32_t thre
 
 // The time at which the thread's part has to end at least, because of sections open at its end; 0: it may
 // stay.
-static uint32_t must_reach(const struct rb_predictor *p, const uint32_t *ideal, uint32_t thread)
+static uint32_t must_reach(const struct syncp *p, const uint32_t *ideal, uint32_t thread)
 {
     const struct syncp_thread *t = &p->threads[thread];
     uint32_t reach = 0;
@@ -40,7 +40,7 @@ static uint32_t must_reach(const struct rb_predictor *p, const uint32_t *ideal, 
     return reach;
 }
 
-bool rb_syncp_complete(const struct rb_predictor *p, uint32_t *ideal, uint32_t thread, uint32_t time)
+bool rb_syncp_complete(const struct syncp *p, uint32_t *ideal, uint32_t thread, uint32_t time)
 {
     bool changed = true;
 

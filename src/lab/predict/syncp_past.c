@@ -13,7 +13,7 @@
 
 #include "lab/predict/syncp.h"
 
-void *rb_syncp_room(struct rb_predictor *p, void *items, uint32_t count, uint32_t *room, size_t item_bytes)
+void *rb_syncp_room(struct syncp *p, void *items, uint32_t count, uint32_t *room, size_t item_bytes)
 {
     if (RB_LIKELY(count < *room))
         return items;
@@ -50,7 +50,7 @@ const uint32_t *rb_syncp_clock(const struct syncp_thread *t, uint32_t time)
 }
 
 // The clock that the thread has from `time` on, to be written to.
-static uint32_t *own_version(struct rb_predictor *p, struct syncp_thread *t, uint32_t time)
+static uint32_t *own_version(struct syncp *p, struct syncp_thread *t, uint32_t time)
 {
     struct syncp_version *last = &t->version[t->versions - 1];
 
@@ -68,7 +68,7 @@ static uint32_t *own_version(struct rb_predictor *p, struct syncp_thread *t, uin
     return clock;
 }
 
-int rb_syncp_learn(struct rb_predictor *p, struct syncp_thread *t, uint32_t time, const uint32_t *clock,
+int rb_syncp_learn(struct syncp *p, struct syncp_thread *t, uint32_t time, const uint32_t *clock,
                    uint32_t thread, uint32_t learnt)
 {
     if (thread == t - p->threads || learnt <= t->clock[thread])
@@ -81,7 +81,7 @@ int rb_syncp_learn(struct rb_predictor *p, struct syncp_thread *t, uint32_t time
     return 0;
 }
 
-int rb_syncp_raise(struct rb_predictor *p, struct syncp_thread *t, uint32_t time, const uint32_t *clock)
+int rb_syncp_raise(struct syncp *p, struct syncp_thread *t, uint32_t time, const uint32_t *clock)
 {
     uint32_t *own = own_version(p, t, time);
 
@@ -91,7 +91,7 @@ int rb_syncp_raise(struct rb_predictor *p, struct syncp_thread *t, uint32_t time
     return 0;
 }
 
-void rb_syncp_forget(struct rb_predictor *p, struct syncp_thread *t, uint32_t floor)
+void rb_syncp_forget(struct syncp *p, struct syncp_thread *t, uint32_t floor)
 {
     uint32_t dead = 0;
 
@@ -105,7 +105,7 @@ void rb_syncp_forget(struct rb_predictor *p, struct syncp_thread *t, uint32_t fl
 
 // ---- sections, turns -----------------------------------------------------------------------------------
 
-static struct syncp_user *user_of(struct rb_predictor *p, struct syncp_object *lock, uint32_t who)
+static struct syncp_user *user_of(struct syncp *p, struct syncp_object *lock, uint32_t who)
 {
     for (uint32_t i = 0; i < lock->users; i++)
         if (lock->user[i].thread == who)
@@ -117,7 +117,7 @@ static struct syncp_user *user_of(struct rb_predictor *p, struct syncp_object *l
 }
 
 // Whose turn is it now? SYNCP_NONE when memory is out.
-static uint32_t take_turn(struct rb_predictor *p, struct syncp_object *lock, uint32_t who, uint32_t time)
+static uint32_t take_turn(struct syncp *p, struct syncp_object *lock, uint32_t who, uint32_t time)
 {
     if (lock->turns > 0 && lock->turn[lock->turns - 1].thread == who)
         return lock->turns - 1;
@@ -130,7 +130,7 @@ static uint32_t take_turn(struct rb_predictor *p, struct syncp_object *lock, uin
     return lock->turns++;
 }
 
-static struct syncp_held *held(struct syncp_thread *t, uint32_t lock)
+static struct syncp_held *find_held(struct syncp_thread *t, uint32_t lock)
 {
     for (uint32_t i = t->held; i-- > 0;)
         if (t->holds[i].lock == lock)
@@ -138,11 +138,11 @@ static struct syncp_held *held(struct syncp_thread *t, uint32_t lock)
     return NULL;
 }
 
-int rb_syncp_acquire(struct rb_predictor *p, uint32_t thread, uint32_t lock, bool shared)
+int rb_syncp_acquire(struct syncp *p, uint32_t thread, uint32_t lock, bool shared)
 {
     struct syncp_thread *t = &p->threads[thread];
     const uint32_t mode = shared ? SYNCP_SHARED : 0;
-    struct syncp_held *again = held(t, lock | mode);
+    struct syncp_held *again = find_held(t, lock | mode);
 
     if (again) {
         again->depth++;
@@ -164,10 +164,10 @@ int rb_syncp_acquire(struct rb_predictor *p, uint32_t thread, uint32_t lock, boo
     return 0;
 }
 
-void rb_syncp_release(struct rb_predictor *p, uint32_t thread, uint32_t lock, bool shared)
+void rb_syncp_release(struct syncp *p, uint32_t thread, uint32_t lock, bool shared)
 {
     struct syncp_thread *t = &p->threads[thread];
-    struct syncp_held *h = held(t, lock | (shared ? SYNCP_SHARED : 0));
+    struct syncp_held *h = find_held(t, lock | (shared ? SYNCP_SHARED : 0));
 
     if (!h || --h->depth > 0)
         return;
@@ -206,14 +206,14 @@ static uint32_t next_turn(const struct syncp_user *user, uint32_t turn, uint32_t
 }
 
 // Has this turn begun in the ideal, and does it exclude a section of `thread`?
-static bool overtakes(const struct syncp_turn *turn, uint32_t thread, bool shared, const uint32_t *ideal)
+static bool turn_overtakes(const struct syncp_turn *turn, uint32_t thread, bool shared, const uint32_t *ideal)
 {
     const uint32_t other = turn->thread & ~SYNCP_SHARED;
 
     return turn->begins <= ideal[other] && other != thread && !(shared && turn->thread & SYNCP_SHARED);
 }
 
-bool rb_syncp_overtaken(const struct rb_predictor *p, const struct syncp_section *s, uint32_t thread,
+bool rb_syncp_overtaken(const struct syncp *p, const struct syncp_section *s, uint32_t thread,
                         const uint32_t *ideal)
 {
     const struct syncp_object *lock = p->objects[s->lock & ~SYNCP_SHARED];
@@ -221,13 +221,13 @@ bool rb_syncp_overtaken(const struct rb_predictor *p, const struct syncp_section
 
     if (lock->turns - s->turn <= rb_syncp_tuning.few_turns * lock->users) {
         for (uint32_t i = s->turn + 1; i < lock->turns; i++)
-            if (overtakes(&lock->turn[i], thread, shared, ideal))
+            if (turn_overtakes(&lock->turn[i], thread, shared, ideal))
                 return true;
         return false;
     }
     for (uint32_t i = 0; i < lock->users; i++) {
         const uint32_t next = next_turn(&lock->user[i], s->turn, lock->turns);
-        if (next < lock->turns && overtakes(&lock->turn[next], thread, shared, ideal))
+        if (next < lock->turns && turn_overtakes(&lock->turn[next], thread, shared, ideal))
             return true;
     }
     return false;

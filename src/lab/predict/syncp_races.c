@@ -22,14 +22,14 @@
 #define FEW 8u // accesses that are gone through from the start each time, without a view
 
 struct question {
-    struct rb_predictor *p;
+    struct syncp *p;
     const struct syncp_thread *thread;
     uint32_t number; // of the thread
     struct syncp_view *view;
     uint8_t kind;
 };
 
-static bool excludes(uint32_t a, uint32_t b)
+static bool modes_exclude(uint32_t a, uint32_t b)
 {
     return ((a ^ b) & ~SYNCP_SHARED) == 0 && !(a & b & SYNCP_SHARED);
 }
@@ -37,7 +37,7 @@ static bool excludes(uint32_t a, uint32_t b)
 static bool holds_against(const struct syncp_thread *t, uint32_t lock)
 {
     for (uint32_t i = 0; i < t->held; i++)
-        if (excludes(t->holds[i].lock, lock))
+        if (modes_exclude(t->holds[i].lock, lock))
             return true;
     return false;
 }
@@ -57,7 +57,7 @@ static bool in_excluding_sections(const struct question *q, const struct syncp_c
 }
 
 // Behind the thread, seen without an ideal; its own are.
-RB_INLINE bool behind(const struct question *q, const struct syncp_candidate *c)
+RB_INLINE bool is_behind(const struct question *q, const struct syncp_candidate *c)
 {
     return c->thread == q->number || c->time <= q->thread->clock[c->thread] || in_excluding_sections(q, c);
 }
@@ -65,7 +65,7 @@ RB_INLINE bool behind(const struct question *q, const struct syncp_candidate *c)
 // The ideal of this thread's and the other's accesses that was asked for last, or an empty one.
 static uint32_t *ideal_with(const struct question *q, uint32_t other)
 {
-    struct rb_predictor *p = q->p;
+    struct syncp *p = q->p;
     struct syncp_kept *kept = q->view->kept;
     const size_t bytes = sizeof(*kept) + p->clocks.room * sizeof(uint32_t);
 
@@ -98,7 +98,7 @@ static bool in_ideal(const struct question *q, const struct syncp_candidate *c)
     return rb_syncp_complete(q->p, ideal, c->thread, c->time);
 }
 
-static struct syncp_view *view_of(struct rb_predictor *p, struct syncp_variable *v, uint32_t thread)
+static struct syncp_view *view_of(struct syncp *p, struct syncp_variable *v, uint32_t thread)
 {
     uint32_t i = 0;
 
@@ -117,7 +117,7 @@ static struct syncp_view *view_of(struct rb_predictor *p, struct syncp_variable 
 static bool all_behind(const struct question *q, const struct syncp_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        if (!behind(q, &list->item[i]))
+        if (!is_behind(q, &list->item[i]))
             return false;
     return true;
 }
@@ -135,7 +135,7 @@ static const struct syncp_candidate *find_race(const struct question *q, struct 
         const struct syncp_candidate *c = &list->item[*cursor];
         if (c->thread != q->number) // its own may go on changing
             judged = *cursor + 1;
-        if (behind(q, c) || in_ideal(q, c))
+        if (is_behind(q, c) || in_ideal(q, c))
             ++*cursor;
         else
             found = c;
@@ -146,7 +146,7 @@ static const struct syncp_candidate *find_race(const struct question *q, struct 
     return found;
 }
 
-int rb_syncp_check(struct rb_predictor *p, uint32_t thread, struct syncp_variable *v, bool write,
+int rb_syncp_check(struct syncp *p, uint32_t thread, struct syncp_variable *v, bool write,
                    struct rb_partner *partner)
 {
     for (uint8_t kind = 2; kind-- > !write;) { // writes; and reads, for a write
@@ -169,7 +169,7 @@ int rb_syncp_check(struct rb_predictor *p, uint32_t thread, struct syncp_variabl
 // ---- the lists -----------------------------------------------------------------------------------------
 
 // Takes out what lies below the floor: it is behind every thread.
-static bool compact(struct rb_predictor *p, struct syncp_variable *v, uint8_t kind)
+static bool compact_list(struct syncp *p, struct syncp_variable *v, uint8_t kind)
 {
     struct syncp_list *l = &v->list[kind];
     const size_t bytes = (l->count + UINT64_C(1)) * sizeof(uint32_t);
@@ -192,13 +192,13 @@ static bool compact(struct rb_predictor *p, struct syncp_variable *v, uint8_t ki
     return true;
 }
 
-static bool make_room(struct rb_predictor *p, struct syncp_variable *v, uint8_t kind)
+static bool make_room(struct syncp *p, struct syncp_variable *v, uint8_t kind)
 {
     struct syncp_list *l = &v->list[kind];
 
     if (l->count < l->room)
         return true;
-    if (p->collected && l->count > 0 && !compact(p, v, kind))
+    if (p->collected && l->count > 0 && !compact_list(p, v, kind))
         return false;
     if (l->count <= l->room / 4 * 3 && l->count < l->room)
         return true;
@@ -212,7 +212,7 @@ static bool make_room(struct rb_predictor *p, struct syncp_variable *v, uint8_t 
     return true;
 }
 
-int rb_syncp_record(struct rb_predictor *p, uint32_t thread, struct syncp_variable *v, bool write,
+int rb_syncp_record(struct syncp *p, uint32_t thread, struct syncp_variable *v, bool write,
                     uint64_t where)
 {
     const struct syncp_thread *t = &p->threads[thread];

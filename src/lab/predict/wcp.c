@@ -27,9 +27,9 @@
 
 #define FEW 4u
 
-static struct rb_predictor *wcp_open(const struct rb_predict_world *w)
+static void *wcp_open(const struct rb_predict_world *w)
 {
-    struct rb_predictor *p = rb_arena_zalloc(w->arena, sizeof(*p));
+    struct wcp *p = rb_arena_zalloc(w->arena, sizeof(*p));
 
     if (!p)
         return NULL;
@@ -42,7 +42,7 @@ static struct rb_predictor *wcp_open(const struct rb_predict_world *w)
     return p->threads && p->objects && p->cells ? p : NULL;
 }
 
-static RB_NOINLINE struct wcp_thread *start_thread(struct rb_predictor *p, uint32_t id)
+static RB_NOINLINE struct wcp_thread *start_thread(struct wcp *p, uint32_t id)
 {
     struct wcp_thread *t = &p->threads[id];
 
@@ -58,7 +58,7 @@ static RB_NOINLINE struct wcp_thread *start_thread(struct rb_predictor *p, uint3
     return t;
 }
 
-RB_INLINE struct wcp_thread *thread_of(struct rb_predictor *p, uint32_t id)
+RB_INLINE struct wcp_thread *thread_of(struct wcp *p, uint32_t id)
 {
     struct wcp_thread *t = &p->threads[id];
 
@@ -68,59 +68,59 @@ RB_INLINE struct wcp_thread *thread_of(struct rb_predictor *p, uint32_t id)
 // ---- clocks --------------------------------------------------------------------------------------------
 
 // Called with what is new to the thread, before or after it is taken over.
-static void changed(struct rb_predictor *p, struct wcp_thread *t, struct rb_snapshot **copy)
+static void clock_changed(struct wcp *p, struct wcp_thread *t, struct rb_snapshot **copy)
 {
     rb_own_time_new(&t->base, &t->handed);
     rb_snapshot_drop(&p->clocks, *copy);
     *copy = NULL;
 }
 
-bool wcp_learn_p(struct rb_predictor *p, struct wcp_thread *t, const struct rb_handover *h)
+bool wcp_learn_p(struct wcp *p, struct wcp_thread *t, const struct rb_handover *h)
 {
     if (rb_handover_known(h, t->p, t->base.slot))
         return false;
-    changed(p, t, &t->copy_p);
+    clock_changed(p, t, &t->copy_p);
     rb_handover_learn(&p->clocks, t->p, h);
     rb_clock_max(&p->clocks, t->c, t->p);
     return true;
 }
 
-static void learn_others_p(struct rb_predictor *p, struct wcp_thread *t, const struct rb_snapshot *its_p)
+static void learn_others_p(struct wcp *p, struct wcp_thread *t, const struct rb_snapshot *its_p)
 {
     if (!rb_clock_max_rose(&p->clocks, t->p, its_p->time))
         return;
-    changed(p, t, &t->copy_p);
+    clock_changed(p, t, &t->copy_p);
     rb_clock_max(&p->clocks, t->c, t->p);
 }
 
 // A lock: H and P each from theirs.
-static void learn_lock(struct rb_predictor *p, struct wcp_thread *t, const struct rb_handover *h,
+static void learn_lock(struct wcp *p, struct wcp_thread *t, const struct rb_handover *h,
                        const struct rb_snapshot *its_p)
 {
     if (rb_handover_known(h, t->h, t->base.slot))
         return;
-    changed(p, t, &t->copy_h);
+    clock_changed(p, t, &t->copy_h);
     rb_handover_learn(&p->clocks, t->h, h);
     learn_others_p(p, t, its_p);
 }
 
 // Program order between threads: all three from theirs, and the other's own time in C.
-static void learn_hard(struct rb_predictor *p, struct wcp_thread *t, const struct rb_handover *h,
+static void learn_hard(struct wcp *p, struct wcp_thread *t, const struct rb_handover *h,
                        const struct rb_snapshot *its_p, const struct rb_snapshot *its_c)
 {
     const struct rb_handover hard = {(struct rb_snapshot *)its_c, h->thread, h->time};
 
     if (rb_handover_known(h, t->c, t->base.slot))
         return;
-    changed(p, t, &t->copy_h);
-    changed(p, t, &t->copy_c);
+    clock_changed(p, t, &t->copy_h);
+    clock_changed(p, t, &t->copy_c);
     rb_handover_learn(&p->clocks, t->h, h);
     rb_handover_learn(&p->clocks, t->c, &hard);
     learn_others_p(p, t, its_p);
     t->hard++;
 }
 
-static int copy_of(struct rb_predictor *p, const uint32_t *clock, struct rb_snapshot **copy,
+static int copy_of(struct wcp *p, const uint32_t *clock, struct rb_snapshot **copy,
                    struct rb_snapshot **to)
 {
     if (!*copy)
@@ -131,7 +131,7 @@ static int copy_of(struct rb_predictor *p, const uint32_t *clock, struct rb_snap
     return 0;
 }
 
-int wcp_hand_over(struct rb_predictor *p, struct wcp_thread *t, struct rb_handover *to)
+int wcp_hand_over(struct wcp *p, struct wcp_thread *t, struct rb_handover *to)
 {
     if (copy_of(p, t->h, &t->copy_h, &to->clock) < 0)
         return -ENOMEM;
@@ -141,7 +141,7 @@ int wcp_hand_over(struct rb_predictor *p, struct wcp_thread *t, struct rb_handov
     return 0;
 }
 
-static int hand_over_lock(struct rb_predictor *p, struct wcp_thread *t, struct rb_handover *to,
+static int hand_over_lock(struct wcp *p, struct wcp_thread *t, struct rb_handover *to,
                           struct rb_snapshot **to_p)
 {
     if (copy_of(p, t->p, &t->copy_p, to_p) < 0)
@@ -151,7 +151,7 @@ static int hand_over_lock(struct rb_predictor *p, struct wcp_thread *t, struct r
 
 // Program order is about to lead from t to another thread: rule (b) for the sections it is in. What is learnt
 // of one may let something of another through.
-static void leave(struct rb_predictor *p, struct wcp_thread *t)
+static void leave_sections(struct wcp *p, struct wcp_thread *t)
 {
     for (bool more = t->depth > 0; more;) {
         more = false;
@@ -160,10 +160,10 @@ static void leave(struct rb_predictor *p, struct wcp_thread *t)
     }
 }
 
-static int hand_over_hard(struct rb_predictor *p, struct wcp_thread *t, struct rb_handover *to,
+static int hand_over_hard(struct wcp *p, struct wcp_thread *t, struct rb_handover *to,
                           struct rb_snapshot **to_p, struct rb_snapshot **to_c)
 {
-    leave(p, t);
+    leave_sections(p, t);
     if (copy_of(p, t->c, &t->copy_c, to_c) < 0)
         return -ENOMEM;
     t->handed_by = t->base.epoch;
@@ -171,7 +171,7 @@ static int hand_over_hard(struct rb_predictor *p, struct wcp_thread *t, struct r
 }
 
 // Everything `from` did comes before everything `to` does next.
-static int thread_edge(struct rb_predictor *p, uint32_t from, uint32_t to)
+static int thread_edge(struct wcp *p, uint32_t from, uint32_t to)
 {
     struct wcp_thread *a = thread_of(p, from), *b = thread_of(p, to);
 
@@ -179,10 +179,10 @@ static int thread_edge(struct rb_predictor *p, uint32_t from, uint32_t to)
         return -ENOMEM;
     if (a == b)
         return 0;
-    leave(p, a);
-    changed(p, b, &b->copy_h);
-    changed(p, b, &b->copy_p);
-    changed(p, b, &b->copy_c);
+    leave_sections(p, a);
+    clock_changed(p, b, &b->copy_h);
+    clock_changed(p, b, &b->copy_p);
+    clock_changed(p, b, &b->copy_c);
     rb_clock_max(&p->clocks, b->h, a->h);
     rb_clock_max(&p->clocks, b->p, a->p);
     rb_clock_max(&p->clocks, b->c, a->c);
@@ -203,7 +203,7 @@ struct wcp_section *wcp_section_of(const struct wcp_thread *t, uint64_t lock)
     return NULL;
 }
 
-static int begin_section(struct rb_predictor *p, struct wcp_thread *t, uint64_t lock, bool reading)
+static int begin_section(struct wcp *p, struct wcp_thread *t, uint64_t lock, bool reading)
 {
     if (t->depth == t->room) {
         const uint32_t room = t->room ? 2 * t->room : FEW;
@@ -236,7 +236,7 @@ static void remove_section(struct wcp_thread *t, struct wcp_section *s)
     t->sections[t->depth] = gone; // for the room of its notes
 }
 
-static int acquire(struct rb_predictor *p, struct wcp_thread *t, uint64_t lock, bool reading)
+static int acquire_lock(struct wcp *p, struct wcp_thread *t, uint64_t lock, bool reading)
 {
     struct wcp_object *o = &p->objects[lock];
     struct wcp_section *s = wcp_section_of(t, lock);
@@ -254,7 +254,7 @@ static int acquire(struct rb_predictor *p, struct wcp_thread *t, uint64_t lock, 
     return begin_section(p, t, lock, reading);
 }
 
-static int release(struct rb_predictor *p, struct wcp_thread *t, uint64_t lock)
+static int release_lock(struct wcp *p, struct wcp_thread *t, uint64_t lock)
 {
     struct wcp_object *o = &p->objects[lock];
     struct wcp_section *s = wcp_section_of(t, lock);
@@ -277,7 +277,7 @@ static int release(struct rb_predictor *p, struct wcp_thread *t, uint64_t lock)
 
 // ---- events --------------------------------------------------------------------------------------------
 
-static int wcp_access(struct rb_predictor *p, struct wcp_thread *t, const struct rb_event *e, uint64_t at,
+static int wcp_access(struct wcp *p, struct wcp_thread *t, const struct rb_event *e, uint64_t at,
                       bool sampled, struct rb_partner *partner)
 {
     const bool write = e->op == RB_WRITE;
@@ -293,7 +293,7 @@ static int wcp_access(struct rb_predictor *p, struct wcp_thread *t, const struct
 }
 
 // An event of an object of R5: after all earlier ones, or if it only acquires, after those that release.
-static int in_order(struct rb_predictor *p, struct wcp_thread *t, struct wcp_object *o, bool releases)
+static int in_order(struct wcp *p, struct wcp_thread *t, struct wcp_object *o, bool releases)
 {
     learn_hard(p, t, &o->last, o->last_p, o->last_c);
     if (!releases) {
@@ -308,9 +308,10 @@ static int in_order(struct rb_predictor *p, struct wcp_thread *t, struct wcp_obj
     return hand_over_hard(p, t, &o->last, &o->last_p, &o->last_c);
 }
 
-static int wcp_event(struct rb_predictor *p, const struct rb_event *e, uint64_t at, bool sampled,
+static int wcp_event(void *state, const struct rb_event *e, uint64_t at, bool sampled,
                      struct rb_partner *partner)
 {
+    struct wcp *p = state;
     struct wcp_thread *t = thread_of(p, e->thread);
 
     partner->epoch = 0;
@@ -331,28 +332,32 @@ static int wcp_event(struct rb_predictor *p, const struct rb_event *e, uint64_t 
     switch (e->op) {
     case RB_ACQUIRE:
     case RB_RD_ACQ:
-        return acquire(p, t, e->target, e->op == RB_RD_ACQ);
+        return acquire_lock(p, t, e->target, e->op == RB_RD_ACQ);
     case RB_RELEASE:
     case RB_RD_REL:
-        return release(p, t, e->target);
+        return release_lock(p, t, e->target);
     default:
         return in_order(p, t, &p->objects[e->target], rb_op_info[e->op].releases);
     }
 }
 
-static void wcp_counters(const struct rb_predictor *p, struct rb_engine_counters *c)
+static void wcp_counters(const void *state, struct rb_engine_counters *c)
 {
+    const struct wcp *p = state;
+
     for (uint32_t i = 0; i < p->world.threads; i++)
         c->starved += p->threads[i].base.count.starved;
 }
 
-static void wcp_close(struct rb_predictor *p)
+static void wcp_close(void *state)
 {
-    (void)p; // the arena is its owner's
+    (void)state; // the arena is its owner's
 }
 
-static struct rb_predict_states wcp_states(const struct rb_predictor *p)
+static struct rb_predict_states wcp_states(const void *state)
 {
+    const struct wcp *p = state;
+
     return (struct rb_predict_states){(const char *)p->cells, sizeof(*p->cells)};
 }
 

@@ -101,7 +101,7 @@ struct wcp_thread {
     uint32_t depth, room;
 };
 
-struct rb_predictor {
+struct wcp {
     struct rb_predict_world world;
     struct rb_clocks clocks;
     struct rb_engine engine; // for the access history
@@ -113,22 +113,22 @@ struct rb_predictor {
 };
 
 // P_t := max(P_t, H of the release). True if there was something to learn.
-bool wcp_learn_p(struct rb_predictor *, struct wcp_thread *, const struct rb_handover *);
+bool wcp_learn_p(struct wcp *, struct wcp_thread *, const struct rb_handover *);
 // t hands H_t over, with n_t. 0 or -ENOMEM, as all that follow.
-int wcp_hand_over(struct rb_predictor *, struct wcp_thread *, struct rb_handover *);
+int wcp_hand_over(struct wcp *, struct wcp_thread *, struct rb_handover *);
 
 // An access inside of sections: rule (a), and a note of it in each.
-int wcp_sections_access(struct rb_predictor *, struct wcp_thread *, uint64_t variable, bool write);
+int wcp_sections_access(struct wcp *, struct wcp_thread *, uint64_t variable, bool write);
 // The section ends: what it used is handed to later sections.
-int wcp_section_end(struct rb_predictor *, struct wcp_thread *, struct wcp_section *);
+int wcp_section_end(struct wcp *, struct wcp_thread *, struct wcp_section *);
 
 // The section of the lock that t is in, or NULL.
 struct wcp_section *wcp_section_of(const struct wcp_thread *t, uint64_t lock);
 
 // Rule (b) for a section of t that is about to end, or that program order is about to lead out of: true if
 // there was something to learn. And its entry, when it has ended.
-bool wcp_queue_consume(struct rb_predictor *, struct wcp_thread *, const struct wcp_section *);
-int wcp_queue_add(struct rb_predictor *, struct wcp_thread *, struct wcp_object *,
+bool wcp_queue_consume(struct wcp *, struct wcp_thread *, const struct wcp_section *);
+int wcp_queue_add(struct wcp *, struct wcp_thread *, struct wcp_object *,
                   const struct wcp_section *);
 
 #endif

@@ -28,7 +28,7 @@ static struct wcp_entry *entry_at(const struct wcp_queue *q, uint64_t number)
 
 // Does rule (b) let the release of the entry through to one of t? By (a) to (c), or because an edge of
 // program order left the section before its end.
-static bool ready(const struct wcp_thread *t, const struct wcp_entry *e)
+static bool is_ready(const struct wcp_thread *t, const struct wcp_entry *e)
 {
     const uint32_t u = e->release.thread, c = t->c[u];
 
@@ -37,7 +37,7 @@ static bool ready(const struct wcp_thread *t, const struct wcp_entry *e)
 
 // True if there was something to learn. What is learnt lets nothing more of this queue through: a later
 // section begins after the release learnt, whose H cannot have its time.
-static bool consume(struct rb_predictor *p, struct wcp_thread *t, struct wcp_queue *q)
+static bool consume_entries(struct wcp *p, struct wcp_thread *t, struct wcp_queue *q)
 {
     const uint32_t slot = t->base.slot;
     const struct rb_handover *last = NULL; // consumed; its H has those before it
@@ -50,14 +50,14 @@ static bool consume(struct rb_predictor *p, struct wcp_thread *t, struct wcp_que
         const struct wcp_entry *e = entry_at(q, at);
         if (e->release.thread == slot)
             continue;
-        if (!ready(t, e))
+        if (!is_ready(t, e))
             break;
         last = &e->release;
     }
     // Program order need not come from the front; it says something new only if there is more of it.
     for (uint64_t i = q->leak; place->hard != t->hard && i > at; i--) {
         const struct wcp_entry *e = entry_at(q, i - 1);
-        if (e->release.thread != slot && ready(t, e)) {
+        if (e->release.thread != slot && is_ready(t, e)) {
             last = &e->release;
             at = i;
         }
@@ -67,30 +67,30 @@ static bool consume(struct rb_predictor *p, struct wcp_thread *t, struct wcp_que
     return last && wcp_learn_p(p, t, last);
 }
 
-bool wcp_queue_consume(struct rb_predictor *p, struct wcp_thread *t, const struct wcp_section *s)
+bool wcp_queue_consume(struct wcp *p, struct wcp_thread *t, const struct wcp_section *s)
 {
     struct wcp_object *o = &p->objects[s->lock];
-    bool more = !s->reading && o->reads, learnt = consume(p, t, &o->writes);
+    bool more = !s->reading && o->reads, learnt = consume_entries(p, t, &o->writes);
 
     while (more) { // read sections may overlap: the end of one may come after the acquire of another
         more = false;
         for (uint32_t u = 0; u < p->world.threads; u++)
             if (o->reads[u] && u != t->base.slot)
-                more |= consume(p, t, o->reads[u]);
+                more |= consume_entries(p, t, o->reads[u]);
         learnt |= more;
     }
     return learnt;
 }
 
 // Or is in a section of it, which it may never end.
-static bool comes_again(const struct rb_predictor *p, uint64_t lock, uint32_t thread)
+static bool comes_again(const struct wcp *p, uint64_t lock, uint32_t thread)
 {
     return !p->world.last_use || p->world.last_use(p->world.survey, lock, thread) > p->now ||
            wcp_section_of(&p->threads[thread], lock);
 }
 
 // Lets go of what no thread will consume.
-static void trim(struct rb_predictor *p, struct wcp_queue *q, uint64_t lock)
+static void trim_queue(struct wcp *p, struct wcp_queue *q, uint64_t lock)
 {
     uint64_t all = q->end;
 
@@ -101,7 +101,7 @@ static void trim(struct rb_predictor *p, struct wcp_queue *q, uint64_t lock)
         rb_snapshot_drop(&p->clocks, entry_at(q, q->first)->release.clock);
 }
 
-static int grow(struct rb_predictor *p, struct wcp_queue *q)
+static int grow_queue(struct wcp *p, struct wcp_queue *q)
 {
     const struct wcp_queue old = *q;
     const uint32_t room = q->room ? 2 * q->room : FIRST_ROOM;
@@ -118,7 +118,7 @@ static int grow(struct rb_predictor *p, struct wcp_queue *q)
     return 0;
 }
 
-static struct wcp_queue *reads_of(struct rb_predictor *p, struct wcp_object *o, uint32_t thread)
+static struct wcp_queue *reads_of(struct wcp *p, struct wcp_object *o, uint32_t thread)
 {
     if (!o->reads)
         o->reads = rb_arena_zalloc(p->world.arena, p->world.threads * sizeof(*o->reads));
@@ -127,7 +127,7 @@ static struct wcp_queue *reads_of(struct rb_predictor *p, struct wcp_object *o, 
     return o->reads ? o->reads[thread] : NULL;
 }
 
-int wcp_queue_add(struct rb_predictor *p, struct wcp_thread *t, struct wcp_object *o,
+int wcp_queue_add(struct wcp *p, struct wcp_thread *t, struct wcp_object *o,
                   const struct wcp_section *s)
 {
     struct wcp_queue *q = s->reading ? reads_of(p, o, t->base.slot) : &o->writes;
@@ -142,9 +142,9 @@ int wcp_queue_add(struct rb_predictor *p, struct wcp_thread *t, struct wcp_objec
             q->places[t->base.slot].next = UINT64_MAX;
     }
     if (q->end - q->first == q->room) {
-        trim(p, q, s->lock);
+        trim_queue(p, q, s->lock);
         if ((q->end - q->first) * 2 > q->room || !q->room)
-            if (grow(p, q) < 0)
+            if (grow_queue(p, q) < 0)
                 return -ENOMEM;
     }
     struct wcp_entry *e = entry_at(q, q->end);

@@ -17,7 +17,7 @@
 
 // ---- table ---------------------------------------------------------------------------------------------
 
-static uint64_t hash(uint64_t lock, uint64_t variable)
+static uint64_t hash_pair(uint64_t lock, uint64_t variable)
 {
     uint64_t x = (lock + 1) * HASH_LOCK ^ variable * HASH_VAR;
 
@@ -31,7 +31,7 @@ static struct wcp_pair *pair_at(const struct wcp_table *t, uint32_t index)
     return &t->chunks[(index - 1) / CHUNK][(index - 1) % CHUNK];
 }
 
-static int grow_slots(struct rb_predictor *p)
+static int grow_slots(struct wcp *p)
 {
     struct wcp_table *t = &p->table;
     const uint64_t capacity = t->capacity ? 2 * t->capacity : FIRST;
@@ -41,7 +41,7 @@ static int grow_slots(struct rb_predictor *p)
         return -ENOMEM;
     for (uint32_t i = 1; i <= t->count; i++) {
         const struct wcp_pair *pair = pair_at(t, i);
-        const uint64_t h = hash(pair->lock, pair->variable);
+        const uint64_t h = hash_pair(pair->lock, pair->variable);
         uint64_t at = h & (capacity - 1);
         while (bigger[at].index)
             at = (at + 1) & (capacity - 1);
@@ -65,7 +65,7 @@ static void *grow_array(struct rb_arena *a, void *old, uint32_t room, uint32_t m
 }
 
 // A pair that is not in the table yet, without its place there.
-static struct wcp_pair *new_pair(struct rb_predictor *p, uint64_t lock, uint64_t variable)
+static struct wcp_pair *new_pair(struct wcp *p, uint64_t lock, uint64_t variable)
 {
     struct wcp_table *t = &p->table;
     const uint32_t chunk = t->count / CHUNK;
@@ -92,10 +92,10 @@ static struct wcp_pair *new_pair(struct rb_predictor *p, uint64_t lock, uint64_t
 }
 
 // Made if it is not there; NULL when memory is out.
-static struct wcp_pair *pair_of(struct rb_predictor *p, uint64_t lock, uint64_t variable)
+static struct wcp_pair *pair_of(struct wcp *p, uint64_t lock, uint64_t variable)
 {
     struct wcp_table *t = &p->table;
-    const uint64_t h = hash(lock, variable);
+    const uint64_t h = hash_pair(lock, variable);
     const uint32_t tag = (uint32_t)(h >> 32);
 
     if (RB_UNLIKELY(t->count + UINT64_C(1) > t->capacity / 2) && grow_slots(p) < 0)
@@ -112,7 +112,7 @@ static struct wcp_pair *pair_of(struct rb_predictor *p, uint64_t lock, uint64_t 
     return pair;
 }
 
-static struct wcp_reader *reader_of(struct rb_predictor *p, struct wcp_pair *pair, uint32_t thread)
+static struct wcp_reader *reader_of(struct wcp *p, struct wcp_pair *pair, uint32_t thread)
 {
     struct wcp_reader *r = pair->readers;
 
@@ -131,7 +131,7 @@ static struct wcp_reader *reader_of(struct rb_predictor *p, struct wcp_pair *pai
 
 // ---- rule ----------------------------------------------------------------------------------------------
 
-static int note(struct rb_predictor *p, struct wcp_section *s, void *what)
+static int note_use(struct wcp *p, struct wcp_section *s, void *what)
 {
     if (s->count == s->room) {
         const uint32_t more = s->room ? 2 * s->room : FEW;
@@ -146,12 +146,12 @@ static int note(struct rb_predictor *p, struct wcp_section *s, void *what)
 }
 
 // Of the last two by different threads, the later one that is not the thread's own.
-static void learn_other(struct rb_predictor *p, struct wcp_thread *t, const struct rb_handover last[2])
+static void learn_other(struct wcp *p, struct wcp_thread *t, const struct rb_handover last[2])
 {
     wcp_learn_p(p, t, &last[last[0].thread == t->base.slot]);
 }
 
-static void learn_readers(struct rb_predictor *p, struct wcp_thread *t, const struct wcp_pair *pair,
+static void learn_readers(struct wcp *p, struct wcp_thread *t, const struct wcp_pair *pair,
                           bool write)
 {
     for (const struct wcp_reader *r = pair->readers; r; r = r->next) {
@@ -161,7 +161,7 @@ static void learn_readers(struct rb_predictor *p, struct wcp_thread *t, const st
     }
 }
 
-static int section_access(struct rb_predictor *p, struct wcp_thread *t, struct wcp_section *s,
+static int section_access(struct wcp *p, struct wcp_thread *t, struct wcp_section *s,
                           uint64_t variable, bool write)
 {
     const uint32_t how = write ? WCP_WROTE : WCP_READ;
@@ -185,13 +185,13 @@ static int section_access(struct rb_predictor *p, struct wcp_thread *t, struct w
     } else if (RB_UNLIKELY(pair->readers)) {
         learn_readers(p, t, pair, write);
     }
-    if (!*touched && note(p, s, what) < 0)
+    if (!*touched && note_use(p, s, what) < 0)
         return -ENOMEM;
     *touched |= how;
     return 0;
 }
 
-int wcp_sections_access(struct rb_predictor *p, struct wcp_thread *t, uint64_t variable, bool write)
+int wcp_sections_access(struct wcp *p, struct wcp_thread *t, uint64_t variable, bool write)
 {
     for (uint32_t i = 0; i < t->depth; i++)
         if (section_access(p, t, &t->sections[i], variable, write) < 0)
@@ -199,7 +199,7 @@ int wcp_sections_access(struct rb_predictor *p, struct wcp_thread *t, uint64_t v
     return 0;
 }
 
-static int put_last(struct rb_predictor *p, struct wcp_thread *t, struct rb_handover last[2])
+static int put_last(struct wcp *p, struct wcp_thread *t, struct rb_handover last[2])
 {
     if (last[0].clock && last[0].thread != t->base.slot) {
         rb_snapshot_drop(&p->clocks, last[1].clock);
@@ -209,7 +209,7 @@ static int put_last(struct rb_predictor *p, struct wcp_thread *t, struct rb_hand
     return wcp_hand_over(p, t, &last[0]);
 }
 
-int wcp_section_end(struct rb_predictor *p, struct wcp_thread *t, struct wcp_section *s)
+int wcp_section_end(struct wcp *p, struct wcp_thread *t, struct wcp_section *s)
 {
     int status = 0;
 

@@ -181,7 +181,7 @@ static int first_pass(struct merge *m)
 
 // ---- second pass ---------------------------------------------------------------------------------------
 
-static bool before(const struct merge *m, uint32_t a, uint32_t b)
+static bool goes_before(const struct merge *m, uint32_t a, uint32_t b)
 {
     const struct rb_raw_event *x = &m->line[a].event, *y = &m->line[b].event;
 
@@ -190,24 +190,24 @@ static bool before(const struct merge *m, uint32_t a, uint32_t b)
     return x->clock != y->clock ? x->clock < y->clock : a < b;
 }
 
-static void push(struct merge *m, uint32_t t)
+static void push_ready(struct merge *m, uint32_t t)
 {
     uint32_t i = m->ready++;
 
-    for (; i > 0 && before(m, t, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i > 0 && goes_before(m, t, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
         m->heap[i] = m->heap[(i - 1) / 2];
     m->heap[i] = t;
 }
 
-static uint32_t pop(struct merge *m)
+static uint32_t pop_ready(struct merge *m)
 {
     const uint32_t top = m->heap[0], last = m->heap[--m->ready];
     uint32_t i = 0, child;
 
     while ((child = 2 * i + 1) < m->ready) {
-        if (child + 1 < m->ready && before(m, m->heap[child + 1], m->heap[child]))
+        if (child + 1 < m->ready && goes_before(m, m->heap[child + 1], m->heap[child]))
             child++;
-        if (!before(m, m->heap[child], last))
+        if (!goes_before(m, m->heap[child], last))
             break;
         m->heap[i] = m->heap[child];
         i = child;
@@ -233,12 +233,12 @@ static bool is_ready(struct merge *m, uint32_t t)
 }
 
 // Into the heap, or to the others that wait.
-static void file(struct merge *m, uint32_t t)
+static void file_line(struct merge *m, uint32_t t)
 {
     struct line *l = &m->line[t];
 
     if (is_ready(m, t)) {
-        push(m, t);
+        push_ready(m, t);
         return;
     }
     uint32_t *list = l->event.op == RB_JOIN
@@ -255,7 +255,7 @@ static bool belongs_to(const struct rb_raw_event *access, const struct rb_raw_ev
 }
 
 // The next event of a thread. Returns 1, 0 at its end, or a negative errno.
-static int load(struct merge *m, struct line *l)
+static int load_event(struct merge *m, struct line *l)
 {
     int status = 1;
 
@@ -288,12 +288,12 @@ static int load(struct merge *m, struct line *l)
 static int go_on(struct merge *m, uint32_t t)
 {
     struct line *l = &m->line[t];
-    const int status = l->cursor ? load(m, l) : 0;
+    const int status = l->cursor ? load_event(m, l) : 0;
 
     if (status < 0)
         return status;
     if (status > 0) {
-        file(m, t);
+        file_line(m, t);
         return 0;
     }
     free(l->cursor);
@@ -303,12 +303,12 @@ static int go_on(struct merge *m, uint32_t t)
     while (l->joiners != NONE) {
         const uint32_t joiner = l->joiners;
         l->joiners = m->line[joiner].waiting;
-        push(m, joiner);
+        push_ready(m, joiner);
     }
     return 0;
 }
 
-static int start(struct merge *m, uint32_t t)
+static int start_thread(struct merge *m, uint32_t t)
 {
     struct line *l = &m->line[t];
 
@@ -334,13 +334,13 @@ static void next_turn(struct merge *m, uint32_t counter, uint64_t done)
         const struct rb_raw_event *e = &m->line[t].event;
         if (e->value == c->next && rb_raw_counter_of(e->op, e->address) == counter) {
             *link = m->line[t].waiting;
-            push(m, t);
+            push_ready(m, t);
             return;
         }
     }
 }
 
-static int emit(struct merge *m, uint32_t t)
+static int emit_event(struct merge *m, uint32_t t)
 {
     const struct line *l = &m->line[t];
     const struct rb_raw_event event = l->event;
@@ -352,7 +352,7 @@ static int emit(struct merge *m, uint32_t t)
         next_turn(m, rb_raw_counter_of(event.op, event.address), event.value);
     status = go_on(m, t);
     if (status == 0 && event.op == RB_FORK)
-        status = start(m, rb_out_thread(&m->out, (uint32_t)event.address));
+        status = start_thread(m, rb_out_thread(&m->out, (uint32_t)event.address));
     return status;
 }
 
@@ -362,9 +362,9 @@ static int second_pass(struct merge *m)
 
     for (uint32_t t = 0; t < m->out.threads && status == 0; t++)
         if (!m->line[t].forked)
-            status = start(m, t);
+            status = start_thread(m, t);
     while (m->ready > 0 && status == 0) {
-        status = emit(m, pop(m));
+        status = emit_event(m, pop_ready(m));
         if (m->error->fault != RB_FAULT_NONE)
             return -EINVAL;
         if (m->progress && m->done % PROGRESS_EVENTS == 0)

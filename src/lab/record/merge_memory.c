@@ -90,7 +90,7 @@ static struct rb_memory_page *make_page(struct rb_memory *m, uint64_t number)
 }
 
 // The rest of a range that lies in its first page.
-static uint64_t piece(uint64_t address, uint64_t size)
+static uint64_t piece_in_page(uint64_t address, uint64_t size)
 {
     const uint64_t room = RB_MEMORY_PAGE - (address & IN_PAGE);
 
@@ -145,7 +145,7 @@ bool rb_memory_note(struct rb_memory *m, uint64_t address, uint64_t size, uint32
         const uint64_t from = address & IN_PAGE;
         if (!p)
             return false;
-        n = piece(address, size);
+        n = piece_in_page(address, size);
         set_bit(p->begins, from);
         if (from + n < RB_MEMORY_PAGE)
             set_bit(p->begins, from + n);
@@ -158,7 +158,7 @@ bool rb_memory_note(struct rb_memory *m, uint64_t address, uint64_t size, uint32
     return true;
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -177,7 +177,7 @@ bool rb_memory_settle(struct rb_memory *m)
     }
     m->pair_count = kept;
     if (kept)
-        qsort(m->pair, kept, sizeof(*m->pair), ascending);
+        qsort(m->pair, kept, sizeof(*m->pair), compare_keys);
     rb_id_map_free(&m->pairs);
     for (uint64_t i = 0; i < m->slots; i++) {
         struct rb_memory_page *p = m->slot[i];
@@ -295,7 +295,7 @@ static bool touch_mixed(const struct touch *t, uint64_t address, uint32_t id)
 }
 
 // Number of parts of the page that begin before the byte.
-static unsigned rank(const struct rb_memory_page *p, uint64_t byte)
+static unsigned rank_of(const struct rb_memory_page *p, uint64_t byte)
 {
     const uint64_t below = (UINT64_C(1) << (byte % 64)) - 1;
 
@@ -315,7 +315,7 @@ static bool touch_page(const struct touch *t, struct rb_memory_page *p, uint64_t
                        bool stale)
 {
     struct rb_memory *m = t->m;
-    uint32_t *id = &p->id[rank(p, from)];
+    uint32_t *id = &p->id[rank_of(p, from)];
 
     for (uint64_t at = from; at < to; at = next_begin(p, at + 1), id++) {
         const uint64_t address = p->number * RB_MEMORY_PAGE + at;
@@ -349,7 +349,7 @@ bool rb_memory_touch(struct rb_memory *m, uint64_t address, uint64_t size, uint3
     for (uint64_t n; size > 0; address += n, size -= n) {
         struct rb_memory_page *p = find_page(m, address / RB_MEMORY_PAGE);
         const uint64_t from = address & IN_PAGE;
-        n = piece(address, size);
+        n = piece_in_page(address, size);
         // An access of an earlier generation is compared with nothing: the merge has none.
         if (p && !touch_page(&t, p, from, from + n, generation < m->generation))
             return false;
@@ -370,8 +370,8 @@ bool rb_memory_mixed(struct rb_memory *m, uint64_t address, uint64_t size)
 // Parts that lie in the range or reach into it: whatever touched them touched bytes that are now others.
 static void forget_page(struct rb_memory_page *p, uint64_t from, uint64_t to)
 {
-    const unsigned first = rank(p, from) - !get_bit(p->begins, from),
-                   end = rank(p, to - 1) + get_bit(p->begins, to - 1);
+    const unsigned first = rank_of(p, from) - !get_bit(p->begins, from),
+                   end = rank_of(p, to - 1) + get_bit(p->begins, to - 1);
 
     memset(p->id + first, 0, (end - first) * sizeof(*p->id));
 }
@@ -391,7 +391,7 @@ void rb_memory_forget(struct rb_memory *m, uint64_t from, uint64_t bytes)
     }
     for (uint64_t n; bytes > 0; from += n, bytes -= n) {
         struct rb_memory_page *p = find_page(m, from / RB_MEMORY_PAGE);
-        n = piece(from, bytes);
+        n = piece_in_page(from, bytes);
         if (p)
             forget_page(p, from & IN_PAGE, (from & IN_PAGE) + n);
     }

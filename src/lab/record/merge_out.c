@@ -6,7 +6,7 @@
 
 #define EXCLUSIVE 1024u // threads that have numbers of their own
 
-static bool more(void *array, uint64_t *room, uint64_t needed, size_t size)
+static bool grow_array(void *array, uint64_t *room, uint64_t needed, size_t size)
 {
     uint64_t n = *room ? *room : 64;
     char *bigger;
@@ -47,7 +47,7 @@ uint32_t rb_out_thread(struct rb_out *o, uint32_t id)
 
     if (t == UINT32_MAX || t < o->threads)
         return t;
-    if (!more(&o->thread, &room, (uint64_t)t + 1, sizeof(*o->thread)))
+    if (!grow_array(&o->thread, &room, (uint64_t)t + 1, sizeof(*o->thread)))
         return UINT32_MAX;
     o->thread_room = (uint32_t)room;
     o->thread[o->threads++] = (struct rb_out_thread){.id = id};
@@ -56,7 +56,7 @@ uint32_t rb_out_thread(struct rb_out *o, uint32_t id)
 
 static void add_idle(struct rb_out *o, struct rb_out_idles *list, uint32_t n)
 {
-    if (!more(&list->entry, &list->room, list->count + 1, sizeof(*list->entry)))
+    if (!grow_array(&list->entry, &list->room, list->count + 1, sizeof(*list->entry)))
         o->out_of_memory = true;
     else
         list->entry[list->count++] = (struct rb_out_idle){n, o->number[n].uses};
@@ -127,7 +127,7 @@ void rb_out_thread_done(struct rb_out *o, uint32_t t)
 
 // ---- events --------------------------------------------------------------------------------------------
 
-static void put(struct rb_out *o, enum rb_op op, uint32_t thread, uint64_t target, uint32_t location,
+static void put_event(struct rb_out *o, enum rb_op op, uint32_t thread, uint64_t target, uint32_t location,
                 bool outermost)
 {
     const struct rb_event event = {.op = op, .thread = thread, .target = target, .location = location};
@@ -137,12 +137,12 @@ static void put(struct rb_out *o, enum rb_op op, uint32_t thread, uint64_t targe
 }
 
 // A dense number for a place in the code; `places` has those met so far.
-static uint32_t intern(struct rb_out *o, struct rb_id_map *map, uint64_t **places, uint64_t *room,
+static uint32_t intern_place(struct rb_out *o, struct rb_id_map *map, uint64_t **places, uint64_t *room,
                        uint64_t place)
 {
     const uint32_t n = rb_id_map_get(map, place);
 
-    if (n == UINT32_MAX || !more(places, room, (uint64_t)n + 1, sizeof(**places))) {
+    if (n == UINT32_MAX || !grow_array(places, room, (uint64_t)n + 1, sizeof(**places))) {
         o->out_of_memory = true;
         return 0;
     }
@@ -150,9 +150,9 @@ static uint32_t intern(struct rb_out *o, struct rb_id_map *map, uint64_t **place
     return n;
 }
 
-static uint32_t location(struct rb_out *o, uint64_t place)
+static uint32_t location_of_place(struct rb_out *o, uint64_t place)
 {
-    return 1 + intern(o, &o->location_of, &o->place, &o->place_room, place); // 0 is "unknown"
+    return 1 + intern_place(o, &o->location_of, &o->place, &o->place_room, place); // 0 is "unknown"
 }
 
 struct emit {
@@ -165,13 +165,13 @@ static void emit_variable(void *context, uint32_t variable)
 {
     const struct emit *e = context;
 
-    put(e->o, e->op, e->thread, variable, e->location, false);
+    put_event(e->o, e->op, e->thread, variable, e->location, false);
 }
 
 static void put_access(struct rb_out *o, uint32_t t, const struct rb_raw_event *event)
 {
     const bool atomic = event->op >= RB_RAW_ATOMIC_READ;
-    struct emit e = {o, number_of(o, t, UINT32_MAX), location(o, event->value), (enum rb_op)(event->op & 1)};
+    struct emit e = {o, number_of(o, t, UINT32_MAX), location_of_place(o, event->value), (enum rb_op)(event->op & 1)};
 
     o->notes->recorded++;
     if (!rb_memory_touch(&o->memory, event->address, event->size, t, atomic, event->generation, emit_variable,
@@ -185,8 +185,8 @@ static uint64_t lock_at(struct rb_out *o, uint64_t address)
     const uint32_t object = rb_id_map_get(&o->object_of, address);
 
     if (object == UINT32_MAX ||
-        !more(&o->lock_of, &o->object_room, (uint64_t)object + 1, sizeof(*o->lock_of)) ||
-        !more(&o->lock, &o->lock_room, o->locks + 1, sizeof(*o->lock)) || o->locks == UINT32_MAX) {
+        !grow_array(&o->lock_of, &o->object_room, (uint64_t)object + 1, sizeof(*o->lock_of)) ||
+        !grow_array(&o->lock, &o->lock_room, o->locks + 1, sizeof(*o->lock)) || o->locks == UINT32_MAX) {
         o->out_of_memory = true;
         return 0;
     }
@@ -202,7 +202,7 @@ static void object_gone(struct rb_out *o, uint64_t address)
     const uint32_t object = rb_id_map_get(&o->object_of, address);
 
     if (object == UINT32_MAX ||
-        !more(&o->lock_of, &o->object_room, (uint64_t)object + 1, sizeof(*o->lock_of)))
+        !grow_array(&o->lock_of, &o->object_room, (uint64_t)object + 1, sizeof(*o->lock_of)))
         o->out_of_memory = true;
     else
         o->lock_of[object] = 0;
@@ -217,7 +217,7 @@ static void take_away(struct rb_out *o, uint64_t lock)
     const uint32_t owner = held->owner - 1;
 
     while (held->owner)
-        put(o, RB_RELEASE, owner, lock, 0, rb_lock_apply(held, RB_RELEASE, owner) == RB_LOCK_OUTER);
+        put_event(o, RB_RELEASE, owner, lock, 0, rb_lock_apply(held, RB_RELEASE, owner) == RB_LOCK_OUTER);
 }
 
 // Locks of all kinds, so that the trace keeps the discipline of docs/trace-format.md, section 7.
@@ -229,7 +229,7 @@ static void put_lock(struct rb_out *o, uint32_t n, enum rb_op op, uint64_t lock)
     if (op == RB_ACQUIRE && l->held.owner && l->held.owner != n + 1) {
         o->notes->overlapping++;
         if (!l->read) {
-            put(o, RB_WAIT, n, lock, 0, false);
+            put_event(o, RB_WAIT, n, lock, 0, false);
             return;
         }
         take_away(o, lock);
@@ -243,7 +243,7 @@ static void put_lock(struct rb_out *o, uint32_t n, enum rb_op op, uint64_t lock)
         op = RB_POST;
     }
     l->read |= op == RB_RD_REL;
-    put(o, op, n, lock, 0, verdict == RB_LOCK_OUTER);
+    put_event(o, op, n, lock, 0, verdict == RB_LOCK_OUTER);
 }
 
 // Which function is left is the innermost one that was entered.
@@ -254,18 +254,18 @@ static void put_function(struct rb_out *o, uint32_t t, const struct rb_raw_event
 
     if (event->op == RB_EXIT) {
         if (thread->depth) // else it was entered before the recording began
-            put(o, RB_EXIT, number_of(o, t, UINT32_MAX), thread->open[--thread->depth], 0, false);
+            put_event(o, RB_EXIT, number_of(o, t, UINT32_MAX), thread->open[--thread->depth], 0, false);
         return;
     }
     if (thread->depth == UINT32_MAX / 2 ||
-        !more(&thread->open, &room, (uint64_t)thread->depth + 1, sizeof(*thread->open))) {
+        !grow_array(&thread->open, &room, (uint64_t)thread->depth + 1, sizeof(*thread->open))) {
         o->out_of_memory = true;
         return;
     }
     thread->room = (uint32_t)room;
-    const uint32_t f = intern(o, &o->function_of, &o->function, &o->function_room, event->value);
+    const uint32_t f = intern_place(o, &o->function_of, &o->function, &o->function_room, event->value);
     thread->open[thread->depth++] = f;
-    put(o, RB_ENTER, number_of(o, t, UINT32_MAX), f, location(o, event->value), false);
+    put_event(o, RB_ENTER, number_of(o, t, UINT32_MAX), f, location_of_place(o, event->value), false);
 }
 
 static void put_thread(struct rb_out *o, uint32_t t, const struct rb_raw_event *event)
@@ -279,7 +279,7 @@ static void put_thread(struct rb_out *o, uint32_t t, const struct rb_raw_event *
     const uint32_t me = number_of(o, t, UINT32_MAX),
                    n = number_of(o, other, event->op == RB_FORK ? t : UINT32_MAX);
     o->number[n].used |= event->op == RB_FORK;
-    put(o, (enum rb_op)event->op, me, n, 0, false);
+    put_event(o, (enum rb_op)event->op, me, n, 0, false);
     if (event->op == RB_JOIN && o->number[n].uses == o->thread[other].use)
         add_idle(o, &o->thread[t].joined, n);
 }
@@ -290,7 +290,7 @@ void rb_out_event(struct rb_out *o, uint32_t t, const struct rb_raw_event *event
     const enum rb_op op = (enum rb_op)event->op;
 
     if (access && event->op == RB_RMW && rb_memory_mixed(&o->memory, access->address, access->size))
-        put(o, RB_LOAD, number_of(o, t, UINT32_MAX), lock_at(o, event->address), 0, false);
+        put_event(o, RB_LOAD, number_of(o, t, UINT32_MAX), lock_at(o, event->address), 0, false);
     if (access && event->op != RB_LOAD)
         put_access(o, t, access);
     if (rb_raw_is_access(event->op))
@@ -298,7 +298,7 @@ void rb_out_event(struct rb_out *o, uint32_t t, const struct rb_raw_event *event
     else if (op >= RB_ACQUIRE && op <= RB_RD_REL)
         put_lock(o, number_of(o, t, UINT32_MAX), op, lock_at(o, event->address));
     else if (op > RB_RD_REL && op < RB_FORK)
-        put(o, op, number_of(o, t, UINT32_MAX), lock_at(o, event->address), 0, false);
+        put_event(o, op, number_of(o, t, UINT32_MAX), lock_at(o, event->address), 0, false);
     else if (op == RB_FORK || op == RB_JOIN)
         put_thread(o, t, event);
     else if (op == RB_ENTER || op == RB_EXIT)
@@ -323,7 +323,7 @@ static bool add_name(struct table *t, const char *name)
 {
     size_t n = strlen(name), left = n;
 
-    if (!more(&t->bytes, &t->room, t->used + n + 10, 1))
+    if (!grow_array(&t->bytes, &t->room, t->used + n + 10, 1))
         return false;
     do {
         t->bytes[t->used++] = (unsigned char)((left & 127) | (left > 127 ? 128 : 0));

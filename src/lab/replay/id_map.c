@@ -6,7 +6,7 @@
 
 #define FIRST_CAPACITY 1024u
 
-static struct rb_id_slot *find(const struct rb_id_map *m, uint64_t key)
+static struct rb_id_slot *find_slot(const struct rb_id_map *m, uint64_t key)
 {
     const uint64_t mask = m->capacity - 1;
     uint64_t i = rb_mix64(key) & mask;
@@ -16,7 +16,7 @@ static struct rb_id_slot *find(const struct rb_id_map *m, uint64_t key)
     return &m->slots[i];
 }
 
-static bool grow(struct rb_id_map *m)
+static bool grow_map(struct rb_id_map *m)
 {
     struct rb_id_map bigger = {.capacity = m->capacity ? 2 * m->capacity : FIRST_CAPACITY, .round = 1};
 
@@ -26,7 +26,7 @@ static bool grow(struct rb_id_map *m)
     for (uint64_t i = 0; i < m->capacity; i++) {
         if (m->slots[i].round != m->round)
             continue;
-        struct rb_id_slot *s = find(&bigger, m->slots[i].key);
+        struct rb_id_slot *s = find_slot(&bigger, m->slots[i].key);
         *s = (struct rb_id_slot){m->slots[i].key, m->slots[i].value, 1};
     }
     bigger.count = m->count;
@@ -37,9 +37,9 @@ static bool grow(struct rb_id_map *m)
 
 uint32_t rb_id_map_get(struct rb_id_map *m, uint64_t key)
 {
-    if (RB_UNLIKELY(2 * (uint64_t)m->count >= m->capacity) && !grow(m))
+    if (RB_UNLIKELY(2 * (uint64_t)m->count >= m->capacity) && !grow_map(m))
         return UINT32_MAX;
-    struct rb_id_slot *s = find(m, key);
+    struct rb_id_slot *s = find_slot(m, key);
     if (s->round != m->round)
         *s = (struct rb_id_slot){key, m->count++, m->round};
     return s->value;

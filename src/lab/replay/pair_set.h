@@ -5,13 +5,13 @@
 
 #include "base/types.h"
 
-struct rb_pair {
+struct rb_pair_slot {
     uint64_t low, high; // low <= high
     uint64_t times;     // 0: free slot
 };
 
 struct rb_pair_set {
-    struct rb_pair *slots;
+    struct rb_pair_slot *slots;
     uint64_t capacity; // power of two or 0
     uint64_t count;
 };
@@ -19,7 +19,7 @@ struct rb_pair_set {
 // Adds one occurrence; false when memory is out.
 bool rb_pair_add(struct rb_pair_set *set, uint64_t a, uint64_t b);
 // NULL if absent.
-const struct rb_pair *rb_pair_find(const struct rb_pair_set *set, uint64_t a, uint64_t b);
+const struct rb_pair_slot *rb_pair_find(const struct rb_pair_set *set, uint64_t a, uint64_t b);
 // How many pairs of `set` are in `other` as well.
 uint64_t rb_pair_common(const struct rb_pair_set *set, const struct rb_pair_set *other);
 void rb_pair_free(struct rb_pair_set *set);

@@ -67,7 +67,7 @@ static bool grow_uses(struct rb_survey *s, struct rb_arena *a)
     return true;
 }
 
-static void used(struct survey *s, const struct rb_event *e, uint64_t at)
+static void note_use(struct survey *s, const struct rb_event *e, uint64_t at)
 {
     if (2 * s->out->count >= s->out->capacity && !grow_uses(s->out, s->arena)) {
         s->out_of_memory = true;
@@ -112,7 +112,7 @@ static void one_event(struct survey *s, const struct rb_event *e, uint64_t at)
         o->locked = true;
         hard = lock_event(s, o, e);
         if (s->wants.last_use)
-            used(s, e, at);
+            note_use(s, e, at);
     } else {
         o->used = true;
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 // Fills a batch from page `first` on.
-static void fill(const struct rb_reader *r, struct rb_ahead_batch *b, uint64_t first)
+static void fill_batch(const struct rb_reader *r, struct rb_ahead_batch *b, uint64_t first)
 {
     const bool wide = r->layout.record_bytes == 16;
 
@@ -17,7 +17,7 @@ static void fill(const struct rb_reader *r, struct rb_ahead_batch *b, uint64_t f
     }
 }
 
-static void *reading(void *argument)
+static void *read_batches(void *argument)
 {
     struct rb_ahead *a = argument;
     uint64_t next = 0;
@@ -27,7 +27,7 @@ static void *reading(void *argument)
         struct rb_ahead_batch *b = &a->batch[turn];
         if (!rb_handoff_await_empty(&a->handoff, turn))
             break;
-        fill(a->reader, b, next);
+        fill_batch(a->reader, b, next);
         next += b->count;
         go = b->status == 0;
         rb_handoff_filled(&a->handoff, turn);
@@ -48,7 +48,7 @@ int rb_ahead_start(struct rb_ahead *a, const struct rb_reader *r, struct rb_erro
             return rb_internal(e, "out of memory for reading ahead");
     }
     // Without a second thread (too short, or none to be had) batches are filled when they are wanted.
-    a->threaded = r->pages > 2 * RB_AHEAD_PAGES && pthread_create(&a->thread, NULL, reading, a) == 0;
+    a->threaded = r->pages > 2 * RB_AHEAD_PAGES && pthread_create(&a->thread, NULL, read_batches, a) == 0;
     return 0;
 }
 
@@ -67,7 +67,7 @@ static struct rb_ahead_batch *batch_of_next(struct rb_ahead *a)
     if (a->threaded)
         rb_handoff_await_full(&a->handoff, a->turn);
     else
-        fill(a->reader, b, a->next);
+        fill_batch(a->reader, b, a->next);
     a->has = true;
     return b;
 }

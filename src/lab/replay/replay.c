@@ -73,7 +73,7 @@ void rb_state_warn(struct rb_state *s, const struct rb_event *e, uint64_t index,
 // ---- the stream ----------------------------------------------------------------------------------------
 
 // A page being fed; copied into registers by the loops.
-struct feed {
+struct page_feed {
     struct rb_state *s;
     const uint64_t *words;
     uint64_t first;
@@ -82,19 +82,19 @@ struct feed {
     const struct rb_classes *classes;
 };
 
-RB_INLINE struct rb_event event_at(const struct feed *f, uint32_t i, bool wide)
+RB_INLINE struct rb_event event_at(const struct page_feed *f, uint32_t i, bool wide)
 {
     return rb_unpack(&f->layout, f->words + (wide ? 2u * i : i), wide);
 }
 
-RB_INLINE void prefetch_cell(const struct feed *f, uint32_t i, bool wide)
+RB_INLINE void prefetch_cell(const struct page_feed *f, uint32_t i, bool wide)
 {
     __builtin_prefetch(&f->s->cells[event_at(f, i, wide).target], 1);
 }
 
 // The accesses of this page that a gap sampler takes: as many as the gaps reach. Their cells are asked for
 // now and used later.
-RB_INLINE void draw_gaps(const struct feed *f, const struct rb_mask *accesses, struct rb_mask *taken,
+RB_INLINE void draw_gaps(const struct page_feed *f, const struct rb_mask *accesses, struct rb_mask *taken,
                          bool wide)
 {
     struct rb_state *s = f->s;
@@ -114,7 +114,7 @@ RB_INLINE void draw_gaps(const struct feed *f, const struct rb_mask *accesses, s
     }
 }
 
-static RB_NOINLINE int bad_record(const struct feed *f, uint32_t i)
+static RB_NOINLINE int bad_record(const struct page_feed *f, uint32_t i)
 {
     struct rb_reader checking = *f->s->reader; // the reading thread may be at work with the original
     struct rb_event event;
@@ -128,14 +128,14 @@ static RB_NOINLINE int bad_record(const struct feed *f, uint32_t i)
 }
 
 // Out of line and by position: the loop keeps its event in registers.
-static RB_NOINLINE void warn_at(const struct feed *f, uint32_t i, const struct rb_partner *p)
+static RB_NOINLINE void warn_at(const struct page_feed *f, uint32_t i, const struct rb_partner *p)
 {
     const struct rb_event e = event_at(f, i, f->layout.record_bytes == 16);
 
     rb_state_warn(f->s, &e, f->first + i, p);
 }
 
-static RB_NOINLINE int rare_at(const struct feed *f, uint32_t i)
+static RB_NOINLINE int rare_at(const struct page_feed *f, uint32_t i)
 {
     const struct rb_event e = event_at(f, i, f->layout.record_bytes == 16);
 
@@ -143,7 +143,7 @@ static RB_NOINLINE int rare_at(const struct feed *f, uint32_t i)
 }
 
 // An access; a negative errno only if the record is bad.
-RB_INLINE int access_at(const struct feed *f, uint32_t i, bool record, bool wide, bool windowed)
+RB_INLINE int access_at(const struct page_feed *f, uint32_t i, bool record, bool wide, bool windowed)
 {
     struct rb_state *s = f->s;
     const struct rb_event e = event_at(f, i, wide);
@@ -169,7 +169,7 @@ RB_INLINE int access_at(const struct feed *f, uint32_t i, bool record, bool wide
     return 0;
 }
 
-RB_INLINE int other_at(const struct feed *f, uint32_t i, bool wide, bool so)
+RB_INLINE int other_at(const struct page_feed *f, uint32_t i, bool wide, bool so)
 {
     const struct rb_event e = event_at(f, i, wide);
     struct rb_state *s = f->s;
@@ -179,7 +179,7 @@ RB_INLINE int other_at(const struct feed *f, uint32_t i, bool wide, bool so)
     if (RB_UNLIKELY(e.op > RB_RELEASE))
         return rare_at(f, i);
     struct rb_thread *t = rb_state_thread(s, e.thread);
-    struct rb_object *o = rb_state_object(s, e.target);
+    struct rb_replay_object *o = rb_state_object(s, e.target);
     if (RB_UNLIKELY(!t || !o)) {
         s->failed = true;
         return 0;
@@ -188,7 +188,7 @@ RB_INLINE int other_at(const struct feed *f, uint32_t i, bool wide, bool so)
                               : rb_mutex_release(s, t, o, f->first + i, so);
 }
 
-RB_INLINE int asked_at(const struct feed *f, uint32_t i, bool wide)
+RB_INLINE int asked_at(const struct page_feed *f, uint32_t i, bool wide)
 {
     struct rb_sampler *sampler = &f->s->sampler;
     const struct rb_event e = event_at(f, i, wide);
@@ -210,7 +210,7 @@ uint64_t rb_replay_clock_bytes(const struct rb_reader *r)
 enum manner { ALL, ALL_WINDOWED, GAPS, GAPS_CHECKED, ASKED };
 
 // Walks the events of a page that matter, in order.
-RB_INLINE int feed(const struct feed *f, bool wide, enum manner manner, bool so)
+RB_INLINE int feed_page(const struct page_feed *f, bool wide, enum manner manner, bool so)
 {
     struct rb_state *s = f->s;
     const struct rb_classes *c = f->classes;
@@ -250,29 +250,29 @@ RB_INLINE int feed(const struct feed *f, bool wide, enum manner manner, bool so)
 }
 
 // One loop for each way of sampling, and one more for the default engine where synchronisation dominates.
-RB_INLINE int feed_manner(const struct feed *f, bool wide)
+RB_INLINE int feed_manner(const struct page_feed *f, bool wide)
 {
     const struct rb_sampler_ops *ops = f->s->sampler.ops;
 
     if (ops->windows)
-        return feed(f, wide, ALL_WINDOWED, false);
+        return feed_page(f, wide, ALL_WINDOWED, false);
     if (ops->takes_all)
-        return feed(f, wide, ALL, false);
+        return feed_page(f, wide, ALL, false);
     if (ops->gap && ops->between == RB_CHECK)
-        return feed(f, wide, GAPS_CHECKED, false);
+        return feed_page(f, wide, GAPS_CHECKED, false);
     if (ops->gap && f->s->engine.ops == &rb_so)
-        return feed(f, wide, GAPS, true);
-    return ops->gap ? feed(f, wide, GAPS, false) : feed(f, wide, ASKED, false);
+        return feed_page(f, wide, GAPS, true);
+    return ops->gap ? feed_page(f, wide, GAPS, false) : feed_page(f, wide, ASKED, false);
 }
 
 // The loops twice: for any x86-64, and for processors with the bit instructions they are made of.
-static int feed_plain(const struct feed *f)
+static int feed_plain(const struct page_feed *f)
 {
     return f->layout.record_bytes == 16 ? feed_manner(f, true) : feed_manner(f, false);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt"))) static int feed_bmi(const struct feed *f)
+__attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt"))) static int feed_bmi(const struct page_feed *f)
 {
     return f->layout.record_bytes == 16 ? feed_manner(f, true) : feed_manner(f, false);
 }
@@ -280,7 +280,7 @@ __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt"))) static int feed_bmi(const 
 
 int rb_state_feed(struct rb_state *s, const struct rb_page *page, const struct rb_classes *classes)
 {
-    const struct feed f = {s, page->words, page->first, page->count, s->reader->layout, classes};
+    const struct page_feed f = {s, page->words, page->first, page->count, s->reader->layout, classes};
 
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
@@ -312,7 +312,7 @@ static int whole_trace(struct rb_state *s)
     return status < 0 ? status : 0;
 }
 
-static double seconds(clockid_t clock)
+static double seconds_of(clockid_t clock)
 {
     struct timespec t;
 
@@ -332,7 +332,7 @@ int rb_replay(struct rb_reader *r, const struct rb_replay_options *o, struct rb_
                             o->engine->name, o->sampler.text);
     if (o->races && (status = rb_reader_load_names(r, e)) < 0)
         return status;
-    const double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    const double wall = seconds_of(CLOCK_MONOTONIC), cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     status = rb_state_open(&s);
     rb_reader_records_at_use(r, !o->engine->predict); // which uses every record
     if (status == 0)
@@ -346,8 +346,8 @@ int rb_replay(struct rb_reader *r, const struct rb_replay_options *o, struct rb_
             r->path);
     rb_reader_records_at_use(r, false);
     rb_state_collect(&s);
-    result->seconds = seconds(CLOCK_MONOTONIC) - wall;
-    result->cpu_seconds = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    result->seconds = seconds_of(CLOCK_MONOTONIC) - wall;
+    result->cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     result->regions_are_locations = s.sampler.by_location;
     rb_state_close(&s);
     return status;

@@ -24,7 +24,7 @@ int rb_state_misuse(struct rb_state *s, uint64_t index, enum rb_lock_verdict ver
                         rb_lock_misuse[verdict], rb_reader_name(s->reader, RBT_LOCKS, e.target, lock));
 }
 
-static int read_unlock(struct rb_state *s, struct rb_thread *t, struct rb_object *o)
+static int read_unlock(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o)
 {
     if (!o->readers)
         o->readers = rb_arena_zalloc(&s->arena, sizeof(*o->readers));
@@ -36,13 +36,13 @@ static int read_unlock(struct rb_state *s, struct rb_thread *t, struct rb_object
     return 0;
 }
 
-static void plain_acquire(struct rb_state *s, struct rb_thread *t, struct rb_object *o)
+static void plain_acquire(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o)
 {
     s->acquires_skipped += s->engine.ops->acquire(&s->engine, t, &o->main);
     s->acquires++;
 }
 
-static void join_release(struct rb_state *s, struct rb_thread *t, struct rb_object *o)
+static void join_release(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o)
 {
     o->loose = true;
     s->engine.ops->release_join(&s->engine, t, &o->main);
@@ -70,7 +70,7 @@ static int thread_edge(struct rb_state *s, uint32_t from, uint32_t to, uint32_t 
 int rb_state_event(struct rb_state *s, const struct rb_event *e)
 {
     const struct rb_engine_ops *ops = s->engine.ops;
-    struct rb_object *o = NULL;
+    struct rb_replay_object *o = NULL;
     struct rb_thread *t = NULL;
 
     if (rb_op_info[e->op].space == RB_SPACE_LOCK) {

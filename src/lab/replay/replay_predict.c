@@ -19,7 +19,7 @@
 struct run {
     struct rb_state *s;
     const struct rb_predictor_ops *ops;
-    struct rb_predictor *predictor;
+    void *predictor;
     struct rb_lock_state *held; // by lock, to write
     struct rb_survey survey;
     struct rb_predict_states states; // of variables
@@ -113,7 +113,7 @@ static int order_event(struct run *r, struct rb_event *e, uint64_t at)
 }
 
 // Also of what is no access: a wrong address costs little.
-RB_INLINE void prefetch(const struct run *r, struct rb_event e)
+RB_INLINE void prefetch_state(const struct run *r, struct rb_event e)
 {
     __builtin_prefetch(r->states.base + e.target * r->states.each, 1);
 }
@@ -131,7 +131,7 @@ static int one_page(struct run *r, const struct rb_page *page, const struct rb_c
             const uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(work);
             struct rb_event e = rb_unpack(&layout, page->words + (wide ? 2u * i : i), wide);
             if (r->states.each && i + PREFETCH_AHEAD < page->count)
-                prefetch(r, rb_unpack(&layout, page->words + (i + PREFETCH_AHEAD) * (wide ? 2u : 1u), wide));
+                prefetch_state(r, rb_unpack(&layout, page->words + (i + PREFETCH_AHEAD) * (wide ? 2u : 1u), wide));
             if (RB_UNLIKELY(e.target >= s->limit[e.op]))
                 return rb_bad_input(s->error, "%s: event %" PRIu64 ": its target is in no table",
                                     s->reader->path, page->first + i);

@@ -118,9 +118,9 @@ static void *item_of(struct rb_state *s, struct rb_dense *d, uint64_t id, size_t
     return (char *)d->items + i * each;
 }
 
-struct rb_object *rb_state_new_object(struct rb_state *s, uint64_t id)
+struct rb_replay_object *rb_state_new_object(struct rb_state *s, uint64_t id)
 {
-    return item_of(s, &s->window_objects, id, sizeof(struct rb_object));
+    return item_of(s, &s->window_objects, id, sizeof(struct rb_replay_object));
 }
 
 struct rb_cell *rb_state_new_cell(struct rb_state *s, uint64_t id)
@@ -134,18 +134,18 @@ void rb_state_reset(struct rb_state *s)
 
     rb_state_collect(s);
     struct rb_cell *cells = s->window_cells.items;
-    struct rb_object *objects = s->window_objects.items;
+    struct rb_replay_object *objects = s->window_objects.items;
 
     for (uint32_t i = 0; i < s->window_cells.used; i++)
         ops->cell_clear(&s->engine, &cells[i]);
     for (uint32_t i = 0; i < s->window_objects.used; i++) {
-        struct rb_object *o = &objects[i];
+        struct rb_replay_object *o = &objects[i];
         ops->sync_clear(&s->engine, &o->main);
         if (o->readers) {
             ops->sync_clear(&s->engine, o->readers);
             rb_arena_free(&s->arena, o->readers, sizeof(*o->readers));
         }
-        *o = (struct rb_object){.readers = NULL};
+        *o = (struct rb_replay_object){.readers = NULL};
     }
     for (uint32_t i = 0; i < s->touched_count; i++) {
         const uint32_t id = s->touched[i];

@@ -10,14 +10,14 @@
 #include "trace/lock_check.h"
 
 // A synchronisation object of the trace. One cache line.
-struct rb_object {
+struct rb_replay_object {
     struct rb_sync main;
     struct rb_lock_state held;
     struct rb_sync *readers; // read-unlocks since the last write-unlock; seen by write-locks only
     bool unread;             // a read-unlock came after the last write-lock
     bool loose;              // released without the lock discipline at least once: see rb_engine_ops.release
 };
-_Static_assert(sizeof(struct rb_object) == 64, "one cache line");
+_Static_assert(sizeof(struct rb_replay_object) == 64, "one cache line");
 
 // An array with one item for each number the window has named so far.
 struct rb_dense {
@@ -39,7 +39,7 @@ struct rb_state {
 
     struct rb_thread *threads;   // by thread number; started at their first event
     struct rb_sync *thread_sync; // fork and join edges, by thread number
-    struct rb_object *objects;
+    struct rb_replay_object *objects;
     struct rb_cell *cells;
     uint32_t *touched; // threads started
     uint32_t touched_count;
@@ -71,7 +71,7 @@ int rb_state_event(struct rb_state *s, const struct rb_event *e);
 int rb_state_misuse(struct rb_state *s, uint64_t index, enum rb_lock_verdict verdict);
 
 struct rb_thread *rb_state_start_thread(struct rb_state *s, uint32_t id);
-struct rb_object *rb_state_new_object(struct rb_state *s, uint64_t id);
+struct rb_replay_object *rb_state_new_object(struct rb_state *s, uint64_t id);
 struct rb_cell *rb_state_new_cell(struct rb_state *s, uint64_t id);
 
 RB_INLINE struct rb_thread *rb_state_thread(struct rb_state *s, uint32_t id)
@@ -81,7 +81,7 @@ RB_INLINE struct rb_thread *rb_state_thread(struct rb_state *s, uint32_t id)
     return RB_LIKELY(t->clock != NULL) ? t : rb_state_start_thread(s, id);
 }
 
-RB_INLINE struct rb_object *rb_state_object(struct rb_state *s, uint64_t id)
+RB_INLINE struct rb_replay_object *rb_state_object(struct rb_state *s, uint64_t id)
 {
     return RB_LIKELY(!s->windowed) ? &s->objects[id] : rb_state_new_object(s, id);
 }
