@@ -1,10 +1,12 @@
-// The measurement. Two passes that are not timed come first, FastTrack and SO on all accesses: they bring the
-// file into the page cache, and give what recall is measured against. Then, run by run, every row once, so
-// that a slow moment of the machine hits all rows alike; times are medians over the runs.
+// The measurement of `compare`. Two passes come first and are not timed: FastTrack and SO on all accesses.
+// They bring the file into the page cache and give the reference that recall is measured against. Then each
+// run replays every row once, so that a slow moment of the machine affects all rows alike. Times are
+// medians over the runs.
 //
-// Rare and frequent (LiteRace, 5.3): a static race is rare if it shows fewer than 3 times in a million
-// accesses. FastTrack forgets accesses after the first race on a variable and so undercounts: the occurrences
-// are SO's, which is exact, unless FastTrack saw more (the two may blame different partners).
+// Rare and frequent (LiteRace, 5.3): a static race is rare if it occurs fewer than 3 times in a million
+// accesses. FastTrack forgets accesses after the first race on a variable and so undercounts. The
+// occurrences are therefore those of SO, which is exact, unless FastTrack counted more: the two may name
+// different partners.
 #include "lab/compare/compare.h"
 
 #include <math.h>
@@ -13,7 +15,7 @@
 
 #define RARE_PER_MILLION 3.0
 
-// What the baseline found, to be found again.
+// The races of the baseline, which the other rows are to find again.
 struct reference {
     struct rb_pair_set static_races, variables, rare, frequent;
     uint64_t accesses;
@@ -46,7 +48,7 @@ struct rb_summary rb_summarize(double *values, size_t count)
     s.high = values[n - 1];
     for (size_t i = 0; i < n; i++)
         squares += (values[i] - s.mean) * (values[i] - s.mean);
-    if (n > 1) // equal values have no spread, whatever the rounding of their mean
+    if (n > 1) // equal values have no spread, but their mean may be rounded
         s.sd = s.low == s.high ? 0 : sqrt(squares / (double)(n - 1));
     return s;
 }
@@ -63,7 +65,7 @@ static bool takes_all(const struct rb_sampler_spec *s)
     return !strcmp(s->ops->name, "all");
 }
 
-// The rate that a sampler's name promises.
+// Returns the rate that the sampler's name promises; NaN if it promises none.
 static double nominal_rate(const struct rb_sampler_spec *s)
 {
     static const struct {
@@ -83,14 +85,15 @@ static void add_row(struct rb_comparison *c, const struct rb_engine_ops *engine,
                     const struct rb_sampler_spec *sampler)
 {
     if (engine->predict && sampler->ops->windows)
-        return; // needs the whole trace
+        return; // depends on the whole trace
     if (engine == &rb_fasttrack && takes_all(sampler))
         c->baseline = c->row_count;
     c->rows[c->row_count++] =
         (struct rb_compare_row){.engine = engine, .sampler = *sampler, .nominal = nominal_rate(sampler)};
 }
 
-// Sampler by sampler, as asked for; the baseline goes to the other rows of `all`, or to the front.
+// Makes the rows, sampler by sampler, in the order of the plan. The baseline joins the other rows of `all`,
+// or comes first.
 static int make_rows(const struct rb_compare_plan *p, struct rb_comparison *c, struct rb_error *e)
 {
     struct rb_sampler_spec all;
@@ -128,7 +131,7 @@ size_t rb_compare_group_end(const struct rb_comparison *c, size_t first)
 
 // ---- replays -------------------------------------------------------------------------------------------
 
-// Progress of the whole comparison, from that of the replay under way.
+// Progress of the whole comparison, computed from that of the current replay.
 struct steps {
     const struct rb_compare_plan *plan;
     uint64_t done, total;
@@ -191,7 +194,7 @@ static int make_reference(struct rb_reader *r, struct steps *steps, struct rb_co
         ref->accesses = c->accesses = base.accesses;
         c->lenient_releases = base.lenient_releases;
         c->lenient_acquires = base.lenient_acquires;
-        ref->static_races = base.static_races; // now the reference's
+        ref->static_races = base.static_races; // the reference owns them now
         ref->variables = base.racy_variables;
         base.static_races = base.racy_variables = (struct rb_pair_set){0};
         if (!split_by_frequency(ref, &exact.static_races))
@@ -234,7 +237,7 @@ static void take_values(const struct rb_result *x, const struct reference *ref, 
     v[RB_M_cpu_seconds] = x->cpu_seconds;
 }
 
-// values: [row][metric][run]
+// Replays every row once a run and fills values[row][metric][run].
 static int measure_rows(struct rb_reader *r, struct steps *steps, const struct reference *ref,
                    struct rb_comparison *c, double *values, struct rb_error *e)
 {

@@ -1,4 +1,4 @@
-// Bars of cost, and processor time over length.
+// Bar charts of cost, and processor time over trace length.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static const struct bars {
     const char *id, *title, *note, *description, *axis;
     int metric;
     enum rb_style style;
-    double right; // room for the numbers at the bars' ends
+    double right; // space for the numbers at the ends of the bars
 } kinds[] = {
     [RB_BARS_TIME] = {"time", "Processor time",
                       "Median, and speed-up over fasttrack on all accesses (dashed).",
@@ -43,7 +43,7 @@ struct bar_plot {
     struct rb_unit unit;
     struct rb_scale x;
     double height;
-    bool *shown; // by row
+    bool *shown; // one flag a row
 };
 
 static double value_of(const struct bar_plot *p, const struct rb_compare_row *row)
@@ -53,7 +53,7 @@ static double value_of(const struct bar_plot *p, const struct rb_compare_row *ro
     return p->k->style == RB_TIME ? s->median * p->unit.per_second : s->mean;
 }
 
-// An engine that is at nothing with every sampler by its nature is named in the note instead of drawn.
+// Marks the rows to draw. An engine whose bars are all near zero is named in the note instead.
 static void choose_engines(struct bar_plot *p, char *note, size_t room)
 {
     const char *lines = p->c->runs < 2           ? ""
@@ -101,7 +101,7 @@ static void bars_axis(FILE *out, struct bar_plot *p)
     }
     const size_t n = rb_ticks_linear(0, most > 0 ? most : 1, 5, ticks);
     p->x = (struct rb_scale){.low = 0, .high = ticks[n - 1], .from = LEFT, .to = WIDTH - p->k->right};
-    if (p->k->style == RB_TIME) // no empty grid behind the longest bar
+    if (p->k->style == RB_TIME) // the grid ends at the longest bar
         p->x.high = most > 0 ? most : 1;
     for (size_t i = 0; i < n && ticks[i] <= p->x.high; i++) {
         const double x = rb_scale_at(&p->x, ticks[i]);
@@ -131,7 +131,7 @@ static void draw_bar(FILE *out, const struct bar_plot *p, const struct rb_compar
     rb_html_text(out, row->sampler.text);
     fprintf(out, ", %s: %s%s %s</title></rect>\n", row->engine->name, w.value, w.spread,
             time ? p->unit.name : "%");
-    if (high > 0 && high - low > p->x.high / 400) { // else thinner than its line
+    if (high > 0 && high - low > p->x.high / 400) { // a shorter line would be thinner than its stroke
         low = fmax(low, 0);
         high = fmin(high, p->x.high);
         rb_svg_line(out, "error", rb_scale_at(&p->x, low), y + BAR / 2, rb_scale_at(&p->x, high),
@@ -206,7 +206,7 @@ void rb_plot_bars(FILE *out, const struct rb_comparison *c, enum rb_bars kind, s
 #define PANEL_BOTTOM 38.0
 
 struct length_plot {
-    const struct rb_comparison **by_length; // shortest first
+    const struct rb_comparison **by_length; // sorted by length, shortest first
     size_t count;
     struct rb_scale x, y;
     double x_ticks[RB_TICKS], y_ticks[RB_TICKS];
@@ -223,10 +223,10 @@ static int by_events(const void *a, const void *b)
 
 static double seconds_of(const struct rb_comparison *c, size_t row)
 {
-    return fmax(c->rows[row].of[RB_M_cpu_seconds].median, 1e-7); // the clock may not have moved
+    return fmax(c->rows[row].of[RB_M_cpu_seconds].median, 1e-7); // the clock may not have advanced
 }
 
-// 10 µs, 1 ms, 100 s.
+// Writes a number of seconds as 10 µs, 1 ms or 100 s.
 static void write_seconds(char out[RB_NUMBER], double s)
 {
     if (s < 0.9999e-3)
@@ -302,7 +302,8 @@ static void draw_line(FILE *out, const struct length_plot *p, size_t row)
     }
 }
 
-// Engines' names behind the last points, moved apart. Few: a selection sort by height will do.
+// Writes the engines' names behind the last points, moved apart. Sorts by height with a selection sort:
+// there are few.
 static void name_lines(FILE *out, const struct length_plot *p, size_t first, size_t end)
 {
     const struct rb_comparison *last = p->by_length[p->count - 1];
@@ -350,7 +351,7 @@ void rb_plot_lengths(FILE *out, const struct rb_comparison *c, size_t count)
 
     if (!p.by_length)
         return;
-    for (size_t i = 0; i < count; i++) // an empty trace has no place on the axis
+    for (size_t i = 0; i < count; i++) // an empty trace has no position on a logarithmic axis
         if (c[i].events)
             p.by_length[p.count++] = &c[i];
     if (p.count > 1) {

@@ -32,14 +32,14 @@ struct rb_unit rb_compare_unit(const struct rb_comparison *c)
     return s < 1 ? (struct rb_unit){"ms", 1e3} : (struct rb_unit){"s", 1};
 }
 
-// How a value is written; its spread is written the same way, so that the two can be compared digit by digit.
+// Format of a value. Its spread uses the same format, so that the two can be compared digit by digit.
 struct form {
     double scale;
     int decimals;
     char suffix[2];
 };
 
-// Decimals that leave `digits` significant ones: for 3, 123 12.3 1.23 0.0123.
+// Returns the number of decimals that leave `digits` significant digits: for 3, 123 12.3 1.23 0.0123.
 static int decimals_for(double v, int digits)
 {
     int decimals = v > 0 ? digits - 1 - (int)floor(log10(v)) : 0;
@@ -49,7 +49,8 @@ static int decimals_for(double v, int digits)
     return decimals < 0 ? 0 : decimals > 8 ? 8 : decimals;
 }
 
-// A mean of counts has one decimal while it is small, unless all runs agreed on a whole number.
+// Returns the format of a mean of counts: one decimal while it is small, none if all runs agree on a whole
+// number.
 static struct form form_of_count(double v, bool varies)
 {
     static const char units[] = "kMGTPE";
@@ -114,7 +115,8 @@ struct rb_written rb_write_column(const struct rb_column *k, const struct rb_com
     struct rb_written w = {.spread = ""};
 
     if (k->what == RB_NOMINAL || k->what == RB_SPEEDUP) {
-        if (k->what == RB_NOMINAL && !isnan(row->nominal)) // as the user wrote it, not as if measured
+        if (k->what == RB_NOMINAL && !isnan(row->nominal)) // as in the sampler's text, to show that it is
+                                                           // not measured
             snprintf(w.value, sizeof(w.value), "%.6g", 100 * row->nominal);
         else
             rb_write_number(w.value, k->style, k->what == RB_NOMINAL ? row->nominal : row->speedup, 1);
@@ -124,7 +126,7 @@ struct rb_written rb_write_column(const struct rb_column *k, const struct rb_com
     const double value = k->style == RB_TIME ? s->median : s->mean;
     const struct form f = form_of(k->style, value, s->sd > 0, unit.per_second);
     write_value(w.value, k->style, &f, value);
-    if (s->sd * f.scale * pow(10, f.decimals) >= 0.5) // below the last digit shown it is none
+    if (s->sd * f.scale * pow(10, f.decimals) >= 0.5) // a spread below the last digit shown is not printed
         write_as(w.spread, "±", &f, s->sd);
     return w;
 }

@@ -1,4 +1,4 @@
-// The page: what was done, time over length when there are several traces, and for each trace its plots and
+// Writes the HTML page: the setup, time over length for several traces, and for each trace its plots and
 // its table.
 #include <inttypes.h>
 #include <math.h>
@@ -79,7 +79,7 @@ static void write_table(FILE *out, const struct rb_comparison *c)
     fputs("</table>\n</div>\n", out);
 }
 
-// 1 234 567 events
+// Writes a count with its noun, as in "1 234 567 events".
 static void number_of(FILE *out, uint64_t n, const char *one, const char *many)
 {
     char digits[24];

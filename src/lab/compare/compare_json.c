@@ -1,5 +1,5 @@
-// The same numbers for programs. Each metric is {"mean", "sd"}, times are {"median", "min", "max"}; what is
-// undefined is null: recall when the baseline found nothing, sd of a single run.
+// Writes the comparison as JSON. Each metric is {"mean", "sd"}, times are {"median", "min", "max"}. An
+// undefined value is null: recall when the baseline found nothing, sd of a single run.
 #include <stdlib.h>
 
 #include "lab/compare/compare.h"
@@ -41,7 +41,7 @@ static json_t *row_json(const struct rb_comparison *c, const struct rb_compare_r
     return o;
 }
 
-// The yardstick, which no seed changes.
+// Describes the yardstick, which does not depend on the seed.
 static json_t *baseline_json(const struct rb_comparison *c)
 {
     const struct rb_summary *of = c->rows[c->baseline].of;

@@ -1,5 +1,5 @@
-// Recall over rate. Engines that are exact find the same races in the same sample, so their points coincide:
-// points of one sampler closer than a mark's width are drawn once, and the legend says whose they are.
+// Plots recall over rate. Exact engines find the same races in the same sample, so their points coincide:
+// points of one sampler closer than a mark's width are drawn once, and the legend names their engines.
 #include "lab/compare/compare_plot.h"
 
 #include <math.h>
@@ -64,12 +64,12 @@ size_t rb_engine_series(const struct rb_engine_ops *engine)
 #define RIGHT  16.0
 #define TOP    14.0
 #define BOTTOM 44.0
-#define ZERO   26.0 // width of the strip for a rate of 0, which a logarithm has no place for
+#define ZERO   26.0 // width of the strip for a rate of 0, which a logarithmic axis cannot show
 #define SAME   4.0  // pixels
 
 struct cluster {
     double x, y;
-    const struct rb_compare_row *row; // the last of those in it
+    const struct rb_compare_row *row; // the last of its rows
     size_t sampler;                   // first row of its group
     uint32_t engines;                 // bit i: rb_lab_engines[i]
 };
@@ -157,7 +157,7 @@ static double clamp_to(double v, double low, double high)
     return v < low ? low : v > high ? high : v;
 }
 
-// The ends of ± one standard deviation, in pixels; nothing when there is none.
+// Returns the box between the ends of ± one standard deviation, in pixels; empty without a deviation.
 static struct rb_box error_of(const struct recall_plot *p, const struct cluster *k)
 {
     const struct rb_summary *rate = &k->row->of[RB_M_esr], *found = &k->row->of[RB_M_recall];
@@ -202,7 +202,8 @@ static void draw_mark(FILE *out, const struct cluster *k)
     rb_mark_end(out);
 }
 
-// Each sampler is named once, at the point of its last engine; its other points hang on a line below.
+// Labels each sampler once, at the point of its last engine. A line connects its other points with the
+// label.
 static void draw_labels(FILE *out, const struct recall_plot *p, struct rb_label *labels, struct rb_box *marks)
 {
     const struct rb_box frame = {LEFT, TOP - 10, WIDTH - LEFT - RIGHT + 12, HEIGHT - TOP - BOTTOM + 15};
@@ -241,7 +242,7 @@ static void draw_labels(FILE *out, const struct recall_plot *p, struct rb_label 
 
 static void draw_legend(FILE *out, const struct recall_plot *p)
 {
-    uint32_t of[RB_SHAPES] = {0}; // by shape: the engines whose points it always stands for
+    uint32_t of[RB_SHAPES] = {0}; // by shape: the engines that share all its points
     char names[160];
 
     for (size_t i = 0; i < p->count; i++) {
@@ -265,7 +266,8 @@ static void draw_legend(FILE *out, const struct recall_plot *p)
 static void draw_recall(FILE *out, struct recall_plot *p, size_t id)
 {
     struct rb_label *labels = calloc(p->c->row_count, sizeof(*labels));
-    struct rb_box *marks = calloc(3 * p->c->row_count, sizeof(*marks)); // and the lines across each
+    struct rb_box *marks = calloc(3 * p->c->row_count, sizeof(*marks)); // room for the marks and the lines
+                                                                        // across each
 
     if (labels && marks) {
         draw_legend(out, p);

@@ -1,5 +1,6 @@
-// The table for a terminal: columns as wide as their contents, mean and ± each aligned. When 120 characters
-// are too few, one space between columns instead of two, and then without the ± that is missed least.
+// Writes the table for a terminal: columns as wide as their contents, mean and ± aligned separately. If 120
+// characters are too few, columns are one space apart instead of two, then the least important ± are left
+// out.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ struct layout {
     bool cut; // a ± was left out
 };
 
-// Columns on a terminal: bytes that do not continue a UTF-8 character.
+// Returns the width on a terminal: the number of bytes that do not continue a UTF-8 character.
 static int text_width(const char *text)
 {
     int n = 0;
@@ -85,7 +86,7 @@ static int total_width(const struct layout *l)
     return sum;
 }
 
-// The column whose ± is missed least.
+// Returns the column whose ± is the least important.
 static struct column *least_spread(struct layout *l)
 {
     struct column *least = NULL;
@@ -129,7 +130,7 @@ static void print_heading(FILE *out, const struct layout *l, const struct column
 
 static void print_row(FILE *out, const struct layout *l, const struct rb_compare_row *row)
 {
-    int behind = 0; // blanks owed: none at the end of a line
+    int behind = 0; // pending blanks: none is written at the end of a line
 
     fprintf(out, "%-*s%*s%-*s", l->keys[0], row->sampler.text, l->gap, "", l->keys[1], row->engine->name);
     for (size_t i = 0; i < l->count; i++) {

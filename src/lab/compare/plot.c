@@ -43,7 +43,7 @@ size_t rb_ticks_log(double low, double high, size_t most, double ticks[RB_TICKS]
         for (size_t i = 0; i < (fine ? RB_LENGTH(few) : 1) && n < RB_TICKS; i++) {
             const double tick = few[i] * pow(10, d);
             if (n && tick <= low * (1 + 1e-9))
-                n = 0; // a closer one below
+                n = 0; // closer ticks follow
             ticks[n++] = tick;
             if (tick >= high * (1 - 1e-9) && n > 1)
                 return n;
@@ -114,8 +114,8 @@ static double outside_area(struct rb_box b, struct rb_box frame)
 #define DIRECTIONS   8
 #define RINGS        5
 
-// Greedy: each label takes the best of 8 directions at 5 distances. Preferred first, so that equal costs go
-// to the right of the mark.
+// Places labels greedily: each label takes the best of 8 directions at 5 distances. The right of the mark
+// comes first, so that it wins among equal costs.
 void rb_place_labels(struct rb_label *labels, size_t count, const struct rb_box *taken, size_t taken_count,
                      struct rb_box frame)
 {
@@ -151,7 +151,7 @@ void rb_place_labels(struct rb_label *labels, size_t count, const struct rb_box 
     }
 }
 
-// Neighbours that are too close push each other, a little each round, so that a crowd stays around its
+// Neighbours that are too close push each other apart a little each round, so that a crowd stays around its
 // middle.
 void rb_spread_apart(double *values, size_t count, double gap, double low, double high)
 {

@@ -1,6 +1,6 @@
-// The measurement: threads take one trace after the other, open it, compare it with its label, and run every
-// detector over it. Nothing is shared between traces but the table of results, each cell of which has one
-// writer; sums over runs and rules are added under a lock.
+// The measurement of `eval`. Each thread takes one trace after the other, opens it, compares it with its
+// label, and runs every detector on it. Traces share only the table of results, each cell of which has one
+// writer. Sums over runs and rules are added under a lock.
 #include "lab/eval/eval.h"
 
 #include <errno.h>
@@ -18,21 +18,21 @@ struct crew {
     struct rb_eval *v;
     const struct rb_eval_plan *plan;
     pthread_mutex_t lock;
-    // under the lock
+    // protected by the lock
     size_t next, done;
-    int status; // of the first trace that failed, by number: the same whoever is faster
+    int status; // of the lowest-numbered trace that failed, so that it does not depend on speed
     size_t failed;
     struct rb_error error;
 };
 
 // ---- one trace -----------------------------------------------------------------------------------------
 
-// What is kept of the warnings of one replay.
+// The warnings of one replay that are kept.
 struct heard {
     const struct rb_eval_label *label;
     uint64_t variable;
     struct rb_eval_cell *cell;
-    struct rb_eval_warned *warned; // engines: where; NULL for samplers
+    struct rb_eval_warned *warned; // engines: the events with a warning; NULL for samplers
     bool found;
 };
 
@@ -76,7 +76,7 @@ static int run_detector(struct rb_reader *r, struct heard *h, const struct rb_ev
     return 0;
 }
 
-// A trace's part of what is added up.
+// The contribution of one trace to the sums.
 struct part {
     bool *found;                   // [detector][run]
     struct rb_eval_warned *warned; // [detector]
@@ -169,8 +169,8 @@ static bool takes_all(const struct rb_sampler_spec *s)
     return !strcmp(s->ops->name, "all");
 }
 
-// Engines on all accesses, then samplers with so; `all` as a sampler is there already when so is among the
-// engines.
+// Makes the list of detectors: engines on all accesses, then samplers with so. The sampler `all` is omitted
+// if so is among the engines.
 static int make_detectors(struct rb_eval *v, const struct rb_eval_plan *p, struct rb_error *e)
 {
     struct rb_sampler_spec all;
@@ -219,7 +219,7 @@ int rb_eval_run(struct rb_eval *v, const struct rb_eval_labels *labels, const st
     if (!v->cells || !v->found_in_run)
         return rb_internal(e, "out of memory for the results");
     rb_eval_rules_start(v);
-    // One job is this thread itself; if the system gives fewer threads than asked for, the work is the same.
+    // The calling thread is one job. With fewer threads than requested the result is the same.
     while (started + 1 < plan->jobs && started + 1 < labels->count &&
            pthread_create(&threads[started], NULL, work_on_traces, &s) == 0)
         started++;

@@ -1,4 +1,4 @@
-// All misses of all engines, shared out among threads as the evaluation itself is.
+// Makes the counterexamples of all engines, distributed over threads as the evaluation is.
 #define _GNU_SOURCE 1
 #include "lab/eval/eval_counter.h"
 
@@ -13,7 +13,7 @@ struct crew {
     const struct rb_eval_counter_plan *plan;
     struct rb_eval_counters *c;
     pthread_mutex_t lock;
-    // under the lock
+    // protected by the lock
     size_t next, done;
     int status;
     struct rb_error error;
@@ -42,7 +42,8 @@ static void *serve_misses(void *context)
     return NULL;
 }
 
-// With a limit, those with the shortest distance: what is missed although it is near says most.
+// Orders by distance for a limited number of counterexamples: a race that is missed at a short distance is
+// the most instructive.
 static int by_distance(const void *a, const void *b, void *context)
 {
     const struct rb_eval *v = context;

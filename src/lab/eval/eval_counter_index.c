@@ -1,5 +1,6 @@
-// What was written where: labels.json in each engine's folder, in the form of `railbird inject` so that the
-// folder can be evaluated and verified again, and one index.json over all of them.
+// The index of the counterexamples: labels.json in each engine's folder, and one index.json over all of
+// them. labels.json has the form that `railbird inject` writes, so that the folder can be evaluated and
+// verified again.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

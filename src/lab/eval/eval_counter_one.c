@@ -1,4 +1,4 @@
-// One trace: the two orders, what must stay true of them, and the files.
+// One counterexample: its two orders, the conditions that must stay true of them, and its files.
 #define _GNU_SOURCE 1
 #include "lab/eval/eval_counter.h"
 
@@ -14,7 +14,7 @@
 #include "lab/eval/eval_trace.h"
 #include "trace/std/std.h"
 
-// One trace at work.
+// The trace that is being shrunk.
 struct work {
     const struct rb_eval_counter_plan *plan;
     const struct rb_eval_detector *detector;
@@ -23,9 +23,9 @@ struct work {
     struct rb_reader reader, base_reader;
     bool has_reader, has_base;
     struct rb_events injected, base;
-    uint32_t *base_order;      // the events of `injected`, the pair left out, in the order of the base
-    uint64_t variable;         // the pair's
-    uint64_t *fork_of;         // of each thread: the event that creates it, or UINT64_MAX
+    uint32_t *base_order;      // the events of `injected` without the pair, in the order of the base
+    uint64_t variable;         // of the pair
+    uint64_t *fork_of;         // for each thread the event that creates it, or UINT64_MAX
     struct rb_event *small[2]; // room for the smaller orders: injected, base
     uint32_t small_count[2];
     struct rb_error *error;
@@ -43,7 +43,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
-// The labelled trace's number of each thread of the base: the same if it has the same name, else by name.
+// Returns for each thread of the base its number in the labelled trace: the same if the names are equal,
+// else found by name.
 static uint32_t *match_threads(const struct work *w)
 {
     const uint64_t mine = w->injected.table[RBT_THREADS], theirs = w->base.table[RBT_THREADS];
@@ -78,11 +79,12 @@ static int does_not_match(const struct work *w, uint64_t event)
                         w->base_reader.path);
 }
 
-// Event k of a thread is event k of that thread in the other order, the pair left out.
+// Matches event k of each thread with event k of that thread in the other order, the pair left out.
 static int match_events(struct work *w, const uint32_t *thread)
 {
     uint64_t *next =
-        calloc(w->injected.table[RBT_THREADS] + 1, sizeof(*next)); // where to look for a thread's next event
+        calloc(w->injected.table[RBT_THREADS] + 1, sizeof(*next)); // position from which to search a
+                                                                   // thread's next event
     int status = 0;
 
     w->base_order = calloc(w->base.count + 1, sizeof(*w->base_order));
@@ -112,8 +114,8 @@ static int match_events(struct work *w, const uint32_t *thread)
     return status;
 }
 
-// A thread that has events keeps the fork that created it: a trace in which threads come from nowhere says
-// less.
+// Finds the fork of each thread. A thread that keeps events keeps the fork that created it: a trace whose
+// threads have no origin is less informative.
 static int find_forks(struct work *w)
 {
     w->fork_of = malloc((w->injected.table[RBT_THREADS] + 1) * sizeof(*w->fork_of));
@@ -137,7 +139,7 @@ static bool has_forks(const struct work *w, const bool *kept)
     return true;
 }
 
-// As it was given to inject, or seen from the folder of the labels.
+// Returns the path of the base as given to inject, or relative to the folder of the labels.
 static char *base_path(const struct rb_eval_labels *labels, const struct rb_eval_label *l)
 {
     char *path = NULL;
@@ -205,7 +207,7 @@ static void make_small(struct work *w, const struct rb_eval_numbers *n, const bo
             w->small[1][w->small_count[1]++] = rb_eval_renumber(n, w->injected.at[w->base_order[i]]);
 }
 
-// The later event of the pair in the small trace.
+// Returns the number of the pair's later event in the small trace.
 static uint64_t later_of(const struct work *w, const bool *kept)
 {
     uint64_t at = 0;
@@ -228,7 +230,7 @@ static void hear_warning(void *context, uint64_t first, uint64_t second, uint64_
     l->found |= second == l->event;
 }
 
-// 1: the engine misses the pair; 0: it finds it, or does not take the trace.
+// Returns 1 if the engine misses the pair; 0 if it finds it or rejects the trace.
 static int is_missed(const struct work *w, const struct rb_eval_numbers *n, uint64_t later,
                      struct rb_error *e)
 {

@@ -1,4 +1,4 @@
-// The page: what was done, the plots, recall by program, all numbers, and what must hold.
+// Writes the HTML page: the setup, the plots, recall by program, all numbers, and the rules.
 #include <inttypes.h>
 #include <math.h>
 
@@ -25,7 +25,7 @@ static const char *program_name(const struct rb_eval *v, size_t program)
     return program == RB_EVAL_ALL ? "total" : v->labels->programs[program];
 }
 
-// Programs down, detectors across.
+// Writes the table of recall: one row a program, one column a detector.
 static void recall_table(FILE *out, const struct rb_eval *v)
 {
     table_begin(out, "Recall by program, %");

@@ -1,11 +1,11 @@
-// The same numbers for programs. Counts of samplers are means over the runs; what is undefined is null.
+// Writes the evaluation as JSON. Counts of samplers are means over the runs; an undefined value is null.
 #include <stdlib.h>
 
 #include "lab/compare/json_number.h"
 #include "lab/eval/eval.h"
 #include "report/page.h"
 
-// JSON is UTF-8; names of files need not be.
+// Returns a JSON string. JSON is UTF-8; names of files need not be.
 static json_t *text_json(const char *t)
 {
     char *clean = rb_utf8(t);
@@ -23,7 +23,7 @@ static json_t *score_json(const struct rb_eval *v, size_t detector, size_t progr
     for (size_t i = 0; i < v->labels->count; i++)
         lost += (program == RB_EVAL_ALL || v->labels->traces[i].program == program) &&
                 rb_eval_missed_by_all(v, i);
-    // Means of many runs may miss a whole number by a rounding error.
+    // The mean of many runs may differ from a whole number by a rounding error.
     const double found = round(s.found * 1e9) / 1e9;
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "program",
                      program == RB_EVAL_ALL ? json_null() : text_json(v->labels->programs[program]), "traces",

@@ -1,5 +1,5 @@
-// labels.json as `railbird inject` writes it, checked: what is missing or of another kind is said with its
-// place. What a label says of its trace is compared with the trace when that is opened (eval.c).
+// Reads and checks labels.json as `railbird inject` writes it. A message about a missing or wrong value
+// names its place. eval.c compares a label with its trace when it opens the trace.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 const char *const rb_eval_proofs[RB_PROOFS] = {"trace", "window", "hb"};
 
-// Where we are, for messages.
+// The current place in the file, for messages.
 struct place {
     const char *path, *list;
     size_t index;
@@ -21,7 +21,7 @@ static int bad_value(const struct place *at, const char *key, const char *expect
                         expected);
 }
 
-// A copy of a string; NULL (*out) if it is not there and need not be.
+// Copies a string; *out is NULL if it is optional and absent.
 static int text_of(const struct place *at, const json_t *o, const char *key, bool needed, char **out)
 {
     const json_t *v = json_object_get(o, key);
@@ -64,7 +64,8 @@ static int threads_of(const struct place *at, const json_t *o, char *threads[2])
     return 0;
 }
 
-// Recordings NAME.ANYTHING belong to the program NAME; without "program", the file's name is taken.
+// Finds the program of a trace. Recordings NAME.ANYTHING belong to program NAME; without "program", the
+// file's name is used.
 static int program_of(const struct place *at, const json_t *o, struct rb_eval_labels *l,
                       struct rb_eval_label *t)
 {
@@ -80,7 +81,7 @@ static int program_of(const struct place *at, const json_t *o, struct rb_eval_la
     char *copy = strndup(name, until);
     if (!copy)
         return rb_internal(at->e, "out of memory for the labels");
-    l->programs[l->program_count++] = copy; // there is room for one each trace
+    l->programs[l->program_count++] = copy; // there is room for one program a trace
     return 0;
 }
 

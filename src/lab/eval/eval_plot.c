@@ -16,7 +16,7 @@
 #define RIGHT  16.0
 #define TOP    14.0
 #define BOTTOM 62.0
-#define ZERO   26.0 // width of the strip for a rate of 0, which a logarithm has no place for
+#define ZERO   26.0 // width of the strip for a rate of 0, which a logarithmic axis cannot show
 
 static const struct rb_scale recall_axis = {.low = 0, .high = 1, .from = HEIGHT - BOTTOM, .to = TOP};
 
@@ -50,7 +50,7 @@ static bool is_shown(const struct rb_eval *v, size_t detector, bool engines)
     return v->detectors[detector].exact == engines;
 }
 
-// The number among those shown: shape and colour.
+// Returns the detector's number among those shown, which selects its shape and colour.
 static size_t series_of(const struct rb_eval *v, size_t detector, bool engines)
 {
     size_t series = 0;

@@ -4,9 +4,9 @@
 
 #include "lab/eval/eval.h"
 
-// Recall over the distance of the pair, a line a detector: the engines, or the samplers.
+// Plots recall over the distance of the pair, a line a detector: the engines, or the samplers.
 void rb_eval_plot_distance(FILE *out, const struct rb_eval *v, bool engines);
-// Recall over the effective sampling rate, a mark a detector.
+// Plots recall over the effective sampling rate, a mark a detector.
 void rb_eval_plot_rate(FILE *out, const struct rb_eval *v);
 
 #endif

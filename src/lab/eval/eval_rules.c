@@ -1,5 +1,5 @@
-// Theorems as checks. W(x) is the set of accesses at which engine x warns on a trace, with no sampling. Every
-// violation is a bug in one of the two engines, never a property of the trace.
+// Theorems as checks. W(x) is the set of accesses at which engine x warns on a trace, without sampling.
+// Every violation is a bug in one of the two engines, never a property of the trace.
 #include "lab/eval/eval_rules.h"
 
 #include <errno.h>
@@ -9,12 +9,12 @@
 #define NONE SIZE_MAX
 
 enum form {
-    SUBSET,   // W(left) is in W(right)
-    FIRST,    // the first of W(left) is in W(right)
+    SUBSET,   // W(left) is a subset of W(right)
+    FIRST,    // the first element of W(left) is in W(right)
     NEGATIVES // left reports no pair that is labelled as impossible in the whole trace
 };
 
-// HB stands for the first of djit, st, su, so that was run, EACH for every one of them; SOUND for shb and
+// HB stands for the first of djit, st, su, so that was run, EACH for each of them. SOUND stands for shb and
 // syncp.
 static const struct rule {
     const char *left, *right;
@@ -48,10 +48,10 @@ void rb_eval_warned_add(struct rb_eval_warned *w, uint64_t event)
     w->at[w->count++] = event;
 }
 
-// How an object is used.
+// The uses of an object.
 struct use {
-    uint32_t first;            // thread + 1
-    uint32_t writing, reading; // sections open
+    uint32_t first;            // number of its first thread + 1
+    uint32_t writing, reading; // open sections
     bool shared,
         odd; // by two threads; in another way than a lock, or as a lock in ways that exclude each other
 };
@@ -105,7 +105,7 @@ static bool is_exact_hb(const char *name)
     return !strcmp(name, "djit") || !strcmp(name, "st") || !strcmp(name, "su") || !strcmp(name, "so");
 }
 
-// The next detector behind `after` (NONE: from the first on) that a name of the table means.
+// Returns the next detector after `after` (NONE: the first) that a name of the table stands for.
 static size_t next_of(const struct rb_eval *v, const char *name, size_t after)
 {
     for (size_t d = after == NONE ? 0 : after + 1; d < v->detector_count; d++) {
@@ -132,7 +132,8 @@ void rb_eval_rules_start(struct rb_eval *v)
 
 // ---- checks --------------------------------------------------------------------------------------------
 
-// The first event of `a`, of its first `most`, that `b` lacks; UINT64_MAX: none. Both are in order.
+// Returns the first of the first `most` events of `a` that is not in `b`; UINT64_MAX: none. Both are
+// sorted.
 static uint64_t first_missing(const struct rb_eval_warned *a, size_t most, const struct rb_eval_warned *b)
 {
     size_t k = 0;
@@ -146,7 +147,7 @@ static uint64_t first_missing(const struct rb_eval_warned *a, size_t most, const
     return UINT64_MAX;
 }
 
-// The later event of a pair proven impossible, if a sound engine has reported such a pair.
+// Returns the later event of a pair proven impossible that a sound engine has reported; UINT64_MAX: none.
 static uint64_t false_alarm(const struct rb_eval *v, size_t trace)
 {
     const struct rb_eval_label *label = &v->labels->traces[trace];
@@ -167,7 +168,7 @@ static bool has_proven_negative(const struct rb_eval_label *label)
     return false;
 }
 
-// Where the rule is broken; UINT64_MAX: nowhere.
+// Returns the event at which the rule is broken; UINT64_MAX: none.
 static uint64_t find_violation(const struct rb_eval *v, size_t trace, const struct rule *rule,
                          const struct rb_eval_warned *warned)
 {

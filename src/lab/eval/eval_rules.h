@@ -1,5 +1,5 @@
-// What must hold between the engines' answers on one trace: docs/eval.md says why. Private to lab/ and its
-// tests.
+// Invariants between the engines' answers on one trace; docs/eval.md has the proofs. Private to lab/ and
+// its tests.
 #ifndef RB_LAB_EVAL_EVAL_RULES_H
 #define RB_LAB_EVAL_EVAL_RULES_H
 
@@ -14,13 +14,14 @@ struct rb_eval_warned {
 };
 void rb_eval_warned_add(struct rb_eval_warned *w, uint64_t event);
 
-// Is happens-before all the order that R5 (docs/reordering.md) asks for? Said for sure if no object that is
-// no plain lock is used by two threads. 0 or -ENOMEM.
+// Sets *yes if happens-before is all the order that R5 (docs/reordering.md) requires: no object other than
+// a plain lock is used by two threads. Returns 0 or -ENOMEM.
 int rb_eval_locks_only(const struct rb_events *t, bool *yes);
 
-// Which rules can be checked with the detectors there are.
+// Marks the rules that can be checked with the detectors of this evaluation.
 void rb_eval_rules_start(struct rb_eval *v);
-// Checks them on a trace; `warned` has an entry for each detector, empty for samplers. One thread at a time.
+// Checks the rules on one trace. `warned` has an entry for each detector, empty for samplers. Called by one
+// thread at a time.
 void rb_eval_rules_check(struct rb_eval *v, size_t trace, const struct rb_eval_warned *warned,
                          bool locks_only);
 

@@ -1,5 +1,5 @@
-// The table for a terminal and the CSV. A block a program, the total last, so that it is what stands above
-// the prompt.
+// Writes the table for a terminal, and the CSV. Each program has a block; the total comes last, next to the
+// prompt.
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "lab/compare/compare_columns.h"
 #include "lab/eval/eval.h"
 
-// Columns on a terminal.
+// Returns the width on a terminal.
 static int text_width(const char *text)
 {
     int n = 0;
@@ -19,7 +19,7 @@ static int text_width(const char *text)
 
 struct widths {
     int program, detector;
-    bool alarms; // there are negatives to be wrong about
+    bool alarms; // the labels have negatives
 };
 
 static struct widths widths_of(const struct rb_eval *v)
@@ -36,7 +36,7 @@ static struct widths widths_of(const struct rb_eval *v)
     return w;
 }
 
-// A mean of counts: whole for engines, one decimal for samplers.
+// Writes a mean of counts: whole for engines, with one decimal for samplers.
 static const char *count_text(char out[RB_NUMBER], double value, bool exact)
 {
     snprintf(out, RB_NUMBER, "%.*f", exact ? 0 : 1, value);
@@ -156,7 +156,7 @@ static void csv_text(FILE *out, const char *text)
     putc('"', out);
 }
 
-// A line for each trace and detector.
+// Writes a line for each trace and detector.
 void rb_eval_csv(FILE *out, const struct rb_eval *v)
 {
     fputs("file,program,kind,distance,reversed_sections,detector,engine,sampler,runs,found,warnings,sampled,"

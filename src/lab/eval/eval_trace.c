@@ -10,7 +10,7 @@
 
 // ---- in ------------------------------------------------------------------------------------------------
 
-// Is it what the label calls it? JSON is UTF-8; names need not be.
+// Returns true if the label's text denotes this name. JSON is UTF-8; names need not be.
 static bool is_called(const char *name, const char *label)
 {
     char *clean = strcmp(name, label) != 0 ? rb_utf8(name) : NULL;
@@ -116,7 +116,7 @@ static bool put_leb128(FILE *out, uint64_t v)
     return putc((int)v, out) != EOF;
 }
 
-// The names of what is used, in the order of the new numbers.
+// Writes the names of the entries in use, in the order of the new numbers.
 static int name_table(struct rb_writer *w, const struct rb_eval_numbers *n, enum rbt_table table,
                       uint64_t count, const struct rb_reader *names)
 {

@@ -1,25 +1,26 @@
-// A labelled trace in memory: the check that it is what its label says, and smaller traces made of some of
-// its events. Private to lab/ and its tests.
+// A labelled trace in memory: the check against its label, and smaller traces made of some of its events.
+// Private to lab/ and its tests.
 #ifndef RB_LAB_EVAL_EVAL_TRACE_H
 #define RB_LAB_EVAL_EVAL_TRACE_H
 
 #include "lab/eval/eval.h"
 #include "trace/events.h"
 
-// Is the trace the one that was labelled? An error says what differs. Loads the reader's names.
+// Checks that the trace is the one that was labelled. An error names the difference. Loads the reader's
+// names.
 int rb_eval_trace_check(const struct rb_events *t, struct rb_reader *r, const struct rb_eval_label *l,
                         struct rb_error *e);
 
-// The numbers that a smaller trace gives to what it still uses, from 0 in the order of the larger one: the
-// same for every order of the same events.
+// The numbers that a smaller trace gives to the entries it still uses, from 0 in the order of the larger
+// one. They are the same for every order of the same events.
 struct rb_eval_numbers {
-    uint32_t *map[RBT_TABLES]; // number in the larger trace -> number + 1; 0: not used
+    uint32_t *map[RBT_TABLES]; // number in the larger trace -> number + 1; 0: unused
     uint64_t count[RBT_TABLES];
-    uint64_t limit[RBT_TABLES]; // of the larger one
+    uint64_t limit[RBT_TABLES]; // of the larger trace
 };
 
-// For the events with kept[i]; `last` is the variable that gets the highest number. 0 or -ENOMEM; free in
-// either case.
+// Makes the numbers for the events with kept[i]. `last` is the variable that gets the highest number.
+// Returns 0 or -ENOMEM; `n` must be freed in either case.
 int rb_eval_numbers_make(struct rb_eval_numbers *n, const struct rb_events *t, const bool *kept,
                          uint64_t last);
 void rb_eval_numbers_free(struct rb_eval_numbers *n);
@@ -33,8 +34,8 @@ static inline struct rb_event rb_eval_renumber(const struct rb_eval_numbers *n, 
 }
 
 // Writes events, numbered by `n`, to `fd`, a memfd or regular file, which stays open, or is closed on
-// failure. With `names` the tables have the names of that reader, else numbers only. 0 or a negative errno
-// with `e`.
+// failure. With `names` the tables get the names of that reader, else numbers only. Returns 0, or a
+// negative errno with `e`.
 int rb_eval_trace_write(const struct rb_event *events, uint64_t count, const struct rb_eval_numbers *n,
                         const struct rb_reader *names, const char *path, int fd, struct rb_error *e);
 

@@ -16,8 +16,8 @@ struct search {
     const struct rb_shrink *s;
     struct rb_shrink_outcome *outcome;
     bool *kept, *attempt;
-    uint32_t *unit; // of each event: the first event of its unit
-    bool *pinned;   // of each unit
+    uint32_t *unit; // for each event the first event of its unit
+    bool *pinned;   // one flag a unit
     double deadline;
     bool late;
 };
@@ -32,13 +32,14 @@ static double seconds_now(void)
 
 // ---- units ---------------------------------------------------------------------------------------------
 
-// What opens a unit and what closes it; RB_OPS: nothing.
+// Returns the operation that closes a unit opened by `op`; RB_OPS: none.
 static enum rb_op closed_by(enum rb_op op)
 {
     return op == RB_ACQUIRE ? RB_RELEASE : op == RB_RD_ACQ ? RB_RD_REL : op == RB_ENTER ? RB_EXIT : RB_OPS;
 }
 
-// Each closing event joins the innermost open one of its thread that it fits. Open ones are few at any time.
+// Joins each closing event with the innermost open one of its thread that it fits. Few are open at any
+// time.
 static int find_units(struct search *q)
 {
     const struct rb_event *events = q->s->events;
@@ -70,8 +71,8 @@ static int find_units(struct search *q)
 
 // ---- groups --------------------------------------------------------------------------------------------
 
-// Which group an event is in, from 0; UINT64_MAX: none. An event with its unit's other half goes wherever
-// either is.
+// Returns the group of an event, from 0; UINT64_MAX: none. An event joins the group of either half of its
+// unit.
 typedef uint64_t (*key_fn)(const struct search *q, uint32_t event);
 
 static uint64_t key_quiet(const struct search *q, uint32_t event)
@@ -79,7 +80,7 @@ static uint64_t key_quiet(const struct search *q, uint32_t event)
     return q->s->events[event].op >= RB_FIRST_QUIET ? 0 : UINT64_MAX;
 }
 
-// A thread goes with the events that create it and wait for it.
+// Groups a thread with the events that create it and wait for it.
 static uint64_t key_thread(const struct search *q, uint32_t event)
 {
     const struct rb_event *e = &q->s->events[event];
@@ -120,8 +121,8 @@ static int by_key(const void *a, const void *b)
     return x->event < y->event ? -1 : x->event > y->event;
 }
 
-// The groups of events that are still there. A group with a pinned unit is left out when it is one that
-// stands or falls as a whole; key_unit makes one group a unit.
+// Makes the groups of the events that are still there. A group with a pinned unit is left out if it can
+// only be removed as a whole; key_unit makes one group a unit.
 static int make_groups(const struct search *q, key_fn key, struct groups *g)
 {
     struct keyed *all = malloc((q->s->count + 1) * sizeof(*all));
@@ -162,7 +163,7 @@ static void free_groups(struct groups *g)
 
 // ---- search --------------------------------------------------------------------------------------------
 
-// Tries to do without groups [from, to). 1: they are gone; 0: they are needed.
+// Tries to remove the groups [from, to). Returns 1 if they are removed, 0 if they are needed.
 static int try_without(struct search *q, const struct groups *g, uint32_t from, uint32_t to)
 {
     bool any = false;
@@ -188,7 +189,7 @@ static int try_without(struct search *q, const struct groups *g, uint32_t from, 
     return holds;
 }
 
-// Runs of groups, halving; *gone says whether anything went.
+// Removes runs of groups, of halving length. Sets *gone if an event was removed.
 static int remove_groups(struct search *q, key_fn key, bool *gone)
 {
     struct groups g;

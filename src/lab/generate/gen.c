@@ -1,10 +1,10 @@
-// The generator's loop: threads take turns in bursts, and each event of a burst is decided by one comparison
-// row and a few random bits. Synchronisation is in gen_sync.c, sizes and tables in gen_world.c; the exact
-// length comes from the debt that gen_world.h explains.
+// The generator's loop. Threads take turns in bursts, and each event of a burst is decided by one row of
+// thresholds and a few random bits. Synchronisation is in gen_sync.c, sizes and tables in gen_world.c. The
+// exact length comes from the debt that gen_world.h explains.
 //
-// Speed comes from drawing little: 64 random bits say what kind of event is next and, for most accesses,
-// everything about it. The asked shares come from feedback: once a burst the thresholds are moved by what is
-// still owed, so that a section that could not be opened is made up for later.
+// The loop is fast because it draws little: 64 random bits select the kind of the next event and, for most
+// accesses, everything about it. Feedback produces the requested shares: once a burst the thresholds follow
+// the shares still owed, so that a section that could not be opened is made up for later.
 #include "lab/generate/gen_world.h"
 
 #include <inttypes.h>
@@ -35,7 +35,7 @@ static void put_access(struct gen *g, const struct gen_thread *t, uint64_t varia
 
 // ---- ordinary accesses: never racy ---------------------------------------------------------------------
 
-// Data that barriers and flags make safe to touch outside of any section; see promise B in gen_sync.c.
+// Accesses data that barriers and flags make safe outside of any section; see promise B in gen_sync.c.
 static RB_NOINLINE bool access_handed_over(struct gen *g, struct gen_thread *t, uint32_t bits)
 {
     struct gen_range data;
@@ -119,8 +119,8 @@ static bool may_enter(const struct gen *g, const struct gen_thread *t, uint64_t 
     return !g->functions || (t->depth < GEN_CALLS && gen_slack(g) >= slack);
 }
 
-// A call or a return; without functions the thread moves on to other code and no event says so. Calls are
-// likelier, so that a stack is deep most of the time and little happens at its base.
+// Emits a call or a return. Without functions the thread moves on to other code and no event records it.
+// Calls are likelier, so that a stack is deep most of the time and few events occur at its base.
 static bool call_or_return(struct gen *g, struct gen_thread *t, uint32_t bits)
 {
     const unsigned floor = t->held ? t->frame[t->held - 1].depth : 0;
@@ -137,7 +137,7 @@ static bool call_or_return(struct gen *g, struct gen_thread *t, uint32_t bits)
 
 // ---- unprotected accesses ------------------------------------------------------------------------------
 
-// The loose variables of a function are those of its neighbour in popularity as well.
+// Returns the neighbour in popularity that shares the function's unprotected variables.
 static uint32_t partner_of(const struct gen *g, uint32_t function)
 {
     return (function ^ 1) < g->regions ? function ^ 1 : function;
@@ -153,8 +153,8 @@ static uint64_t loose_variable(struct gen *g, uint32_t function, uint32_t bits)
     return some.first + (uint64_t)(bits & 0xff) * some.count / 256;
 }
 
-// Half of the planted races start in whatever code runs, half in code drawn without regard to popularity:
-// mostly code that this thread has seldom or never run.
+// Plants a race. Half of the planted races start in the current code. The other half start in code drawn
+// without regard to popularity, most of which this thread has seldom or never run.
 static RB_NOINLINE void access_unprotected(struct gen *g, struct gen_thread *t, uint32_t bits)
 {
     struct gen_invitation *i = &g->invitation;
@@ -180,7 +180,7 @@ static RB_NOINLINE void access_unprotected(struct gen *g, struct gen_thread *t, 
                                      .wrote = write};
 }
 
-// Another thread comes by the same data, through the partner function or (one time in four) the same one.
+// Accesses the same data in another thread, in the partner function or (one time in four) the same one.
 static void answer_invitation(struct gen *g, struct gen_thread *t)
 {
     struct gen_invitation *i = &g->invitation;
@@ -207,13 +207,14 @@ static int64_t clamp_to(int64_t x, int64_t low, int64_t high)
     return x < low ? low : x > high ? high : x;
 }
 
-// Sets the thresholds from the shares and what is owed. An event owed is worth 1/1024 of probability, slow
-// enough to leave the distribution alone; one that stays owed, because locks are scarce, moves `sync_drift`
-// until none are. 2^-18 a burst damps the pair critically: it settles within a few thousand events.
+// Sets the thresholds from the shares and the events owed. An event owed is worth 1/1024 of probability,
+// slow enough to leave the distribution alone. An event that stays owed, because locks are scarce, moves
+// `sync_drift` until none is owed. 2^-18 a burst damps the pair critically: it settles within a few
+// thousand events.
 static void steer_shares(struct gen *g)
 {
     const int64_t one = (int64_t)GEN_ONE, most = one << 20;
-    const uint64_t due = g->sync + g->open; // what is open will be closed
+    const uint64_t due = g->sync + g->open; // open sections will be closed
     const int64_t sync = (int64_t)(due - g->steered_sync), rich = (int64_t)(g->rich - g->steered_rich);
 
     g->sync_owed += (int64_t)(g->done - g->steered_at) * (int64_t)g->sync_share - sync * one;
@@ -225,7 +226,7 @@ static void steer_shares(struct gen *g)
     g->steered_sync = due;
     g->steered_rich = g->rich;
 
-    uint64_t p = 0; // nothing was asked for: nothing
+    uint64_t p = 0; // stays 0 if no synchronisation is requested
     if (g->sync_share > 0)
         p = (uint64_t)clamp_to((int64_t)g->sync_share + g->sync_owed / 1024 + g->sync_drift, 0, one);
     g->rich_now = (uint64_t)clamp_to((int64_t)g->rich_share + g->rich_owed / 256, 0, one);
@@ -274,7 +275,7 @@ static void run_burst(struct gen *g, struct gen_thread *t, uint32_t length)
     }
 }
 
-// T0 sets up some of the constants, then starts the others.
+// Initialises some of the constants in T0, then starts the other threads.
 static void begin_trace(struct gen *g, bool farewell)
 {
     const struct gen_thread *t = &g->thread[0];
@@ -289,7 +290,8 @@ static void begin_trace(struct gen *g, bool farewell)
     }
 }
 
-// Closes what is open and joins. After each join T0 reads something that was the other's, if `farewell`.
+// Closes everything that is open and joins. If `farewell`, T0 reads a variable of the other thread after
+// each join.
 static void end_trace(struct gen *g, bool farewell)
 {
     struct gen_thread *first = &g->thread[0];
@@ -297,10 +299,11 @@ static void end_trace(struct gen *g, bool farewell)
     for (uint32_t id = 0; id < g->threads; id++)
         while (g->thread[id].held > 0)
             gen_close(g, &g->thread[id]);
-    for (uint32_t id = 0; id < g->threads; id++) // those of an earlier round first: they may have to arrive
+    for (uint32_t id = 0; id < g->threads; id++) // threads of an earlier round first: they may have to
+                                                 // arrive
         if (g->thread[id].barrier == GEN_MAY_LEAVE)
             gen_barrier_step(g, &g->thread[id]);
-    for (int half = 0; half < 2; half++) // all arrive, all leave
+    for (int half = 0; half < 2; half++) // all threads arrive, all leave
         for (uint32_t id = 0; id < g->threads; id++)
             gen_barrier_step(g, &g->thread[id]);
     for (uint32_t id = 1; id < g->threads; id++)
@@ -321,7 +324,7 @@ static void end_trace(struct gen *g, bool farewell)
 
 static void run_threads(struct gen *g, rb_progress_fn progress, void *context)
 {
-    const bool farewell = g->events / 64 >= g->threads; // a luxury of traces long enough
+    const bool farewell = g->events / 64 >= g->threads; // only for traces that are long enough
     uint64_t report = PROGRESS_EVENTS;
 
     begin_trace(g, farewell);
@@ -357,7 +360,7 @@ static int check_count(const char *name, uint64_t n, uint64_t low, uint64_t high
 
 static int check_options(const struct rb_gen_options *o, struct rb_error *e)
 {
-    const uint64_t least = 2 * ((uint64_t)o->threads - 1); // used after `threads` was found to be positive
+    const uint64_t least = 2 * ((uint64_t)o->threads - 1); // valid once `threads` is known to be positive
     int status;
 
     if ((status = check_count("threads", o->threads, 1, RB_MAX_THREADS, e)) ||

@@ -1,27 +1,26 @@
-// Synchronisation of generated threads: which lock, semaphore, barrier or atomic comes next, and what data it
-// protects while it is held. Two promises, on which "race 0 means no race" rests:
+// Synchronisation of generated threads: the choice of the next lock, semaphore, barrier or atomic, and the
+// data that it protects while it is held. Two promises make "race 0 means no race" true:
 //
-//  A. Nothing blocks. An operation is emitted only if it could return at that point of the execution: a
-//     mutex is free, a read-write lock has no writer (to write: nobody), a semaphore is positive, a round is
-//     full. If the drawn object cannot be had, gen_open emits nothing and its caller does an access instead.
-//  B. Between a thread's access to guarded data and a later one of another thread, one a write, there is a
-//     release by the first and then an acquire by the second on one object that keeps what the release put
-//     into it:
-//      mutex        the data of a mutex is touched by its holder
-//      read-write   written by the write holder, read by read holders
-//      channel      an item goes through full and empty by post and wait; a wait follows every earlier
-//                   post of its semaphore, so any item queued there is fit to take. The first user of an
-//                   item needs no wait, so the semaphores start at 0
-//      spin lock    rmw to take, a release store to give up; the holder's clock covers what the store
-//      replaces flag         its owner, the only one to store, writes the data before the first store and
-//      never
-//                   after; others read it once they acquired the flag
-//      barrier      in even rounds a thread uses its own slot, in odd rounds it reads anyone's (gen.c)
+//   A. No operation blocks. An operation is emitted only if it could return at that point of the execution: a
+//      mutex is free, a read-write lock has no writer (to write: no holder), a semaphore is positive, a round
+//      is full. If the drawn object is not available, gen_open emits nothing and its caller does an access.
+//   B. Between a thread's access to guarded data and a later one of another thread, one of them a write, the
+//      first thread releases and then the second acquires one object that keeps what the release put into it:
+//        mutex        its holder accesses the data of a mutex
+//        read-write   the write holder writes, read holders read
+//        channel      an item goes through full and empty by post and wait. A wait follows every earlier post
+//                     of its semaphore, so any item queued there may be taken. The first user of an item
+//                     needs no wait, so the semaphores start at 0
+//        spin lock    rmw to take, a release store to give up; the holder's clock covers what the store
+//                     replaces
+//        flag         its owner, the only thread that stores, writes the data before the first store and never
+//                     after; other threads read it once they have acquired the flag
+//        barrier      in even rounds a thread uses its own slot, in odd rounds it reads any slot (gen.c)
 #include "lab/generate/gen_world.h"
 
-enum { CONSUME, PRODUCE }; // directions of a channel; also the offset of the semaphore waited for
+enum { CONSUME, PRODUCE }; // directions of a channel; also the offset of its semaphore
 
-// Closing what is opened here will take `events` more.
+// Adds the `events` that will close the section being opened.
 static void add_debt(struct gen *g, uint32_t events)
 {
     g->debt += events;
@@ -70,7 +69,7 @@ static uint32_t draw_mutex(struct gen *g, const struct gen_thread *t)
     if (choice < g->far_share)
         return (uint32_t)(rest * g->locks >> 32);
     if (choice < g->far_share + g->near_share && t->group_size > 1) {
-        // one of the others: skip ahead by 1 .. size - 1 places
+        // another thread's lock: skip ahead by 1 .. size - 1 places
         uint32_t place = t->id - t->group_first + 1 + (uint32_t)((rest & 0xff) * (t->group_size - 1) >> 8);
         if (place >= t->group_size)
             place -= t->group_size;
@@ -128,7 +127,7 @@ static bool open_channel(struct gen *g, struct gen_thread *t, uint32_t i, uint32
         slot = c->queue[way][--c->queued[way]];
         put_rich(g, t, RB_WAIT, g->first_channel + 2 * i + way);
     } else {
-        return false; // all items are in other hands
+        return false; // other threads hold all items
     }
     push_frame(g, t, way == PRODUCE ? GEN_PRODUCE : GEN_CONSUME, i,
          g->guard_channel + i * (uint64_t)GEN_SLOTS + slot)
@@ -139,7 +138,7 @@ static bool open_channel(struct gen *g, struct gen_thread *t, uint32_t i, uint32
 static bool open_spin(struct gen *g, struct gen_thread *t, uint32_t i)
 {
     if (g->spin_held[i]) {
-        put_rich(g, t, RB_LOAD, g->first_spin + i); // looks, sees it taken, goes elsewhere
+        put_rich(g, t, RB_LOAD, g->first_spin + i); // reads the taken lock and gives up
         return true;
     }
     g->spin_held[i] = true;
@@ -206,7 +205,8 @@ bool gen_barrier_step(struct gen *g, struct gen_thread *t)
     return false;
 }
 
-// Objects other than mutexes belong to groups as mutexes do to threads.
+// Returns the index of an object of the thread's group. Objects other than mutexes belong to groups,
+// mutexes to threads.
 static uint32_t of_group(const struct gen *g, const struct gen_thread *t, uint32_t count, uint64_t r)
 {
     if ((uint32_t)r < g->far_share + g->near_share)

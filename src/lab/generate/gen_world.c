@@ -1,6 +1,6 @@
-// Sizes and tables of the simulated program. Everything that needs a division happens here, once. Floating
-// point is left to the shares and run lengths, without libm, so that a seed gives the same trace whatever the
-// C library; a compiler told to fuse multiplications and additions (FMA) may round a share differently.
+// Sizes and tables of the simulated program. All divisions are done here, once. Floating point is limited
+// to the shares and run lengths, without libm, so that a seed gives the same trace with every C library. A
+// compiler that fuses multiplications and additions (FMA) may round a share differently.
 #include "lab/generate/gen_world.h"
 
 #include <stdlib.h>
@@ -15,11 +15,11 @@ static uint32_t at_least_one(uint32_t n)
     return n ? n : 1;
 }
 
-// Run lengths: the quantiles (i + 1/2) / GEN_BURSTS of a geometric distribution.
+// Computes the run lengths: the quantiles (i + 1/2) / GEN_BURSTS of a geometric distribution.
 static void make_bursts(struct gen *g)
 {
     const double stay = 1.0 - 1.0 / GEN_MEAN_BURST;
-    double beyond = stay; // chance of more than `length`
+    double beyond = stay; // probability of more than `length`
     uint8_t length = 1;
 
     for (unsigned i = 0; i < GEN_BURSTS; i++) {
@@ -29,11 +29,13 @@ static void make_bursts(struct gen *g)
     }
 }
 
-// Vose's alias table for popularity 1 / rank^2 mixed with one part in 64 of no preference, in integers.
+// Makes Vose's alias table, in integers, for popularity 1 / rank^2 mixed with one part in 64 of uniform
+// choice.
 static int make_zipf(struct gen *g, uint32_t count)
 {
     uint64_t *scaled = malloc(count * sizeof(*scaled)); // weight * count: average is `total`
-    uint32_t *todo = malloc(count * sizeof(*todo));     // small from the left, large from the right
+    uint32_t *todo = malloc(count * sizeof(*todo));     // small weights from the left, large ones from the
+                                                        // right
     uint32_t small = 0, large = count;
     uint64_t total = 0;
 
@@ -75,7 +77,7 @@ static int make_zipf(struct gen *g, uint32_t count)
     return 0;
 }
 
-// Lock ids: mutexes first, then the rest, in the order of the fields.
+// Numbers the lock ids: mutexes first, then the rest, in the order of the fields.
 static void number_objects(struct gen *g, bool rich)
 {
     const uint32_t groups = (g->threads + GEN_GROUP - 1) / GEN_GROUP;
@@ -107,7 +109,7 @@ static void number_objects(struct gen *g, bool rich)
     g->guards = g->guard_barrier + g->threads;
 }
 
-// Variable ids: guarded, private, constants, loose. The smallest traces have only the last two.
+// Divides the variable ids: guarded, private, constants, loose. The smallest traces have only the last two.
 static struct gen_range divide_variables(struct gen *g, const struct rb_gen_options *o)
 {
     const uint64_t pairs = (g->regions + 1) / 2;
@@ -154,7 +156,7 @@ static void place_thread(struct gen *g, uint32_t id, struct gen_range private)
 
 static void set_shares(struct gen *g, const struct rb_gen_options *o)
 {
-    // Forks and joins are part of the wanted share; what is left is spread over the whole trace.
+    // Forks and joins count towards the requested share; the remainder is spread over the whole trace.
     const double sections = o->sync * (double)o->events - 2.0 * (o->threads - 1);
 
     g->sync_share = sections > 0 ? fixed_share(sections / (double)o->events) : 0;
@@ -162,7 +164,7 @@ static void set_shares(struct gen *g, const struct rb_gen_options *o)
     g->race_share = fixed_share(o->race);
     g->call_share = fixed_share(0.05);
     g->nest_share = fixed_share(0.15 * (1 - o->rich)); // inner sections are always mutexes
-    // A foreign lock is from anywhere or, the more so the less sharing there is, from the group.
+    // A lock of another thread comes from anywhere or, with less sharing more often, from the group.
     g->far_share = g->homes == g->threads ? fixed_share(o->sharing * (0.2 + 0.8 * o->sharing)) : fixed_share(o->sharing);
     g->near_share = fixed_share(o->sharing) - g->far_share;
 }

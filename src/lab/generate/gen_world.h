@@ -1,14 +1,14 @@
-// The simulated program behind a generated trace: its threads, locks and variables, and the one place where
-// events are emitted. Private to gen*.c. Tool side.
+// The simulated program behind a generated trace: its threads, locks and variables, and the only function
+// that emits events. Private to gen*.c. Tool side.
 //
-// The length of a trace is exact because every open thing is a debt. `debt` counts the events that closing
-// the world as it stands would take: a release for each section, an exit for each call, the rest of each
+// The length of a trace is exact because every open item is a debt. `debt` counts the events that would
+// close the world in its current state: a release for each section, an exit for each call, the rest of each
 // barrier round, the forks and joins still to come. Invariant, between events:
 //
 //     done + debt + slack == events, slack >= 0
 //
-// An access costs one of slack; opening a section or a call two (its event and its debt); closing one
-// nothing. When slack is 0 the world is closed, and the last join is event number `events`.
+// An access takes one from slack. Opening a section or a call takes two (its event and its debt); closing
+// one takes none. When slack is 0 the world is closed, and the last join is event number `events`.
 #ifndef RB_LAB_GENERATE_GEN_WORLD_H
 #define RB_LAB_GENERATE_GEN_WORLD_H
 
@@ -16,19 +16,20 @@
 #include "lab/generate/gen.h"
 #include "trace/writer.h"
 
-#define GEN_GROUP      8u   // threads that share a barrier and most of each other's locks
-#define GEN_CALLS      12u  // deepest call stack
+#define GEN_GROUP      8u   // threads that share a barrier and most of their locks
+#define GEN_CALLS      12u  // maximum depth of the call stack
 #define GEN_NESTING    64u  // largest --nesting
-#define GEN_REGIONS    125u // stand-ins for functions when there are none: 1000 locations
-#define GEN_RECENT     8u   // private variables a thread keeps coming back to; a power of two
+#define GEN_REGIONS    125u // stand-ins for functions if there are none: 1000 locations
+#define GEN_RECENT     8u   // private variables that a thread uses repeatedly; a power of two
 #define GEN_SLOTS      4u   // items in flight in a channel
 #define GEN_BURSTS     256u
 #define GEN_MEAN_BURST 24
 #define GEN_MAX_LOCKS  (1u << 23)
-#define GEN_ONE        (UINT64_C(1) << 32) // shares are fixed point, so that a seed means the same everywhere
+#define GEN_ONE        (UINT64_C(1) << 32) // shares are fixed point, so that a seed means the same on every
+                                           // machine
 #define GEN_NONE       UINT32_MAX
 
-// The code locations of a function, by what the code there does: location = function * GEN_ROLES + role.
+// The code locations of a function, by the kind of code there: location = function * GEN_ROLES + role.
 enum gen_role {
     GEN_PRIVATE_READ,
     GEN_PRIVATE_WRITE,
@@ -55,14 +56,14 @@ enum gen_section {
     GEN_PUBLISH
 };
 
-// An open critical section. Inside it the thread accesses `data`, which nobody else may touch meanwhile.
+// An open critical section. Inside it only this thread accesses `data`.
 struct gen_frame {
     struct gen_range data;
-    uint64_t last;   // variable accessed last, data.first + data.count: none yet
+    uint64_t last;   // the last variable accessed; data.first + data.count: none yet
     uint32_t object; // index among the objects of its kind
     uint8_t section; // enum gen_section
-    uint8_t slot;    // channels: the item in hand
-    uint8_t depth;   // calls open when it began; they stay open until it ends
+    uint8_t slot;    // channels: the item taken
+    uint8_t depth;   // calls open at its beginning; they stay open until its end
     bool read_only;
 };
 
@@ -70,11 +71,11 @@ enum gen_barrier_state { GEN_RUNNING, GEN_ARRIVED, GEN_MAY_LEAVE };
 
 struct gen_thread {
     uint32_t id;
-    uint32_t ready_at;         // its place in gen.ready; GEN_NONE while it waits at a barrier
+    uint32_t ready_at;         // index in gen.ready; GEN_NONE while the thread waits at a barrier
     uint32_t home, home_count; // own mutexes: home + k * gen.homes, k < home_count
     uint32_t group_first, group_size;
     uint32_t rounds;      // barrier rounds it has left
-    uint32_t published;   // a flag whose data it may read: it acquired it after publication; GEN_NONE
+    uint32_t published;   // a flag that it acquired after publication and whose data it may read; GEN_NONE
     uint8_t held;         // open sections
     uint8_t depth;        // open calls
     uint8_t barrier;      // enum gen_barrier_state
@@ -84,7 +85,7 @@ struct gen_thread {
     uint32_t stack[GEN_CALLS + 1]; // functions; [0] is the thread's base, or the region without functions
 };
 
-// Cumulative thresholds for 32 random bits: what the next event of a thread is.
+// Cumulative thresholds for 32 random bits: they select the next event of a thread.
 struct gen_row {
     uint64_t close, open, call, race; // from `race` on: an ordinary access
 };
@@ -94,24 +95,24 @@ struct gen_rwlock {
     bool writer;
 };
 
-// Bounded buffer: two semaphores, `full` and `empty`. `queue[d]` are the items a wait in direction d
-// (enum: 0 consume, 1 produce) may take: each was put there by a post on the same semaphore, earlier.
+// Bounded buffer: two semaphores, `full` and `empty`. `queue[d]` holds the items that a wait in direction d
+// (enum: 0 consume, 1 produce) may take. An earlier post on the same semaphore put each of them there.
 struct gen_channel {
     uint8_t queue[2][GEN_SLOTS];
     uint8_t queued[2];
-    uint8_t fresh; // items nobody has had yet: no wait needed
+    uint8_t fresh; // items without a user so far: no wait needed
 };
 
 struct gen_barrier {
-    uint32_t round;   // being gathered; its object is the first or second of the pair, by parity
-    uint32_t arrived; // at that round
+    uint32_t round;   // that is gathering; its object is the first or second of the pair, by parity
+    uint32_t arrived; // threads that arrived at that round
 };
 
-// One half of a planted race: a thread touched `variable` unprotected, another is to do so soon after.
+// One half of a planted race: a thread accessed `variable` unprotected, and another is to do so soon after.
 struct gen_invitation {
     uint64_t variable;
     uint32_t thread, function;
-    uint32_t delay; // bursts still to pass
+    uint32_t delay; // remaining bursts
     bool open, wrote;
 };
 
@@ -120,13 +121,13 @@ struct gen {
     struct rb_rng rng;
     uint64_t events, done, debt;
 
-    struct gen_row row[3]; // nothing held, room for another, held to the limit
+    struct gen_row row[3]; // no section open; room for another; nested to the limit
     uint64_t sync_share, rich_share, race_share, call_share, nest_share, far_share, near_share; // of GEN_ONE
-    uint64_t sync, rich;          // such events so far, without forks and joins
-    uint64_t open;                // the part of `debt` that will be synchronisation, without joins
-    int64_t sync_owed, rich_owed; // wanted less emitted, of GEN_ONE
+    uint64_t sync, rich;          // events of these kinds so far, without forks and joins
+    uint64_t open;                // the part of `debt` that is synchronisation, without joins
+    int64_t sync_owed, rich_owed; // requested minus emitted, of GEN_ONE
     int64_t sync_drift;           // lasting correction of sync_share
-    uint64_t rich_now;            // chance that the next section is rich
+    uint64_t rich_now;            // probability that the next section is rich
     uint64_t steered_at, steered_sync, steered_rich;
 
     uint32_t threads, locks, nesting, functions, homes;
@@ -134,7 +135,7 @@ struct gen {
     struct gen_thread *thread;
     struct gen_frame *frames;
     uint32_t *ready, ready_count; // threads that can run
-    bool *locked;                 // by mutex
+    bool *locked;                 // one flag a mutex
     struct gen_invitation invitation;
     uint64_t answered; // unprotected accesses made as answers, not yet set off against drawn ones
 
@@ -147,7 +148,7 @@ struct gen {
     struct gen_barrier *barrier;
 
     struct gen_range constants, loose;
-    uint64_t guarded;      // variables 0.. are dealt out to the guards in order:
+    uint64_t guarded;      // variables 0.. are assigned to the guards in order:
     uint64_t guards;       // mutexes, rwlocks, channel items, spins, flags, barrier slots
     uint64_t *guard_first; // [guards + 1]
     uint64_t guard_rwlock, guard_channel, guard_spin, guard_flag, guard_barrier;
@@ -157,14 +158,15 @@ struct gen {
     uint8_t burst[GEN_BURSTS]; // quantiles of the run length
 };
 
-// Sizes and tables from options that have been checked; gen_world_free also after a failure.
+// Computes sizes and tables from checked options. Call gen_world_free also after a failure.
 int gen_world_make(struct gen *g, const struct rb_gen_options *o, struct rb_error *e);
 void gen_world_free(struct gen *g);
 
-// gen_sync.c. Each emits at most one event and says whether it did.
+// gen_sync.c. Each emits at most one event and returns true if it did.
 bool gen_open(struct gen *g, struct gen_thread *t);
-bool gen_close(struct gen *g, struct gen_thread *t);        // the innermost section, or a call inside it
-bool gen_barrier_step(struct gen *g, struct gen_thread *t); // leaves, or arrives where a round is gathering
+bool gen_close(struct gen *g, struct gen_thread *t);        // closes the innermost section, or a call
+                                                            // inside it
+bool gen_barrier_step(struct gen *g, struct gen_thread *t); // leaves, or arrives at a gathering round
 void gen_exit(struct gen *g, struct gen_thread *t);
 
 static inline uint64_t gen_slack(const struct gen *g)

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-// The events of a window that concern one object, variable or thread stand together once these are sorted.
+// An event of a window, with its object, variable or thread as the key: after sorting, events of one key
+// are adjacent.
 struct item {
     uint64_t key;
     uint32_t at; // number in the window
@@ -23,7 +24,7 @@ static int by_key(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-// ---- words of Z3 ---------------------------------------------------------------------------------------
+// ---- terms of Z3 ---------------------------------------------------------------------------------------
 
 static void assert_term(struct rb_window *w, Z3_ast what)
 {
@@ -42,13 +43,14 @@ static Z3_ast comes_before(const struct rb_window *w, uint32_t a, uint32_t b)
     return w->happens ? both_hold(w, w->happens[a], less) : less;
 }
 
-// b happens only after a has.
+// Asserts that b happens only after a has.
 static void add_need(struct rb_window *w, uint32_t b, uint32_t a)
 {
     assert_term(w, w->happens ? rb_z3.mk_implies(w->z, w->happens[b], comes_before(w, a, b)) : comes_before(w, a, b));
 }
 
-// The same for what its thread or the fork of it must have done: also for b to be next.
+// Asserts the same for an event that its thread or the fork of its thread requires: also for b to be the
+// next event.
 static void add_follow(struct rb_window *w, uint32_t b, uint32_t a)
 {
     add_need(w, b, a);
@@ -56,7 +58,7 @@ static void add_follow(struct rb_window *w, uint32_t b, uint32_t a)
         assert_term(w, w->happens[a]);
 }
 
-// If p and q happen both, `what` holds.
+// Asserts `what` if p and q both happen.
 static void assert_when(struct rb_window *w, uint32_t p, uint32_t q, Z3_ast what)
 {
     assert_term(w, w->happens ? rb_z3.mk_implies(w->z, both_hold(w, w->happens[p], w->happens[q]), what) : what);
@@ -79,7 +81,7 @@ static uint32_t thread_of(const struct rb_window *w, uint32_t k)
     return rb_order_thread(w->order, rb_window_event(w, k));
 }
 
-// Number in the window of the event that event k is tied to.
+// Returns the number in the window of the event that event k is tied to.
 static uint32_t tie_of(const struct rb_window *w, uint32_t k)
 {
     const uint32_t tie = w->order->model->tie[rb_window_event(w, k)];
@@ -95,14 +97,14 @@ static void thread_order(struct rb_window *w, const struct item *items, uint32_t
         add_follow(w, items[i].at, items[i - 1].at);
 }
 
-// Is event k a fork or join that names this thread?
+// Returns true if event k is a fork or join that names the thread.
 static bool names_thread(const struct rb_window *w, uint32_t k, uint32_t thread)
 {
     return class_of(w, k) == RB_CLASS_THREAD && w->order->model->base[rb_window_event(w, k)].target == thread;
 }
 
-// R4: a fork or join and the events of the thread it names, or others that name it, next to it on either
-// side.
+// R4: orders a fork or join with its neighbours on either side among the events of the thread it names and
+// the other forks and joins that name it.
 static void fork_or_join(struct rb_window *w, uint32_t k)
 {
     const uint32_t thread = (uint32_t)w->order->model->base[rb_window_event(w, k)].target;
@@ -119,13 +121,13 @@ static void fork_or_join(struct rb_window *w, uint32_t k)
         }
 }
 
-// R2, for a read and a write that it does not see.
+// R2: keeps a read apart from a write that it does not see.
 static void read_apart(struct rb_window *w, uint32_t read, uint32_t sees, uint32_t other)
 {
     const uint32_t t = thread_of(w, other);
     const Z3_ast after = rb_window_less(w, read, other);
 
-    if (sees == RB_NO_EVENT) { // a write before the window, or none
+    if (sees == RB_NO_EVENT) { // the write it sees is before the window, or there is none
         if (w->plain || t != thread_of(w, read))
             assert_when(w, read, other, after);
         return;
@@ -162,7 +164,7 @@ static void constrain_variable(struct rb_window *w, const struct item *items, ui
             readers += class_of(w, items[j].at) == RB_CLASS_READ && tie_of(w, items[j].at) == k;
         if (w->happens || readers == m->readers[rb_window_event(w, k)])
             continue;
-        for (uint32_t j = 0; j < count; j++) // seen behind the window: the last write in it
+        for (uint32_t j = 0; j < count; j++) // read behind the window: the last write in it
             if (j != i && class_of(w, items[j].at) == RB_CLASS_WRITE)
                 add_need(w, k, items[j].at);
     }
@@ -179,7 +181,7 @@ static void keep_apart(struct rb_window *w, const struct section *a, const struc
     else if (b->take == RB_NO_EVENT)
         add_need(w, a->take, b->give);
     else if (a->give == RB_NO_EVENT && b->give == RB_NO_EVENT)
-        return; // both open at the end: not in a correct order
+        return; // both are open at the end: impossible in a correct order
     else if (a->give == RB_NO_EVENT)
         assert_when(w, a->take, b->take, comes_before(w, b->give, a->take));
     else if (b->give == RB_NO_EVENT)
@@ -202,7 +204,7 @@ static void constrain_lock(struct rb_window *w, const struct item *items, uint32
         const uint8_t class = class_of(w, k);
         struct section s = {k, tie, thread_of(w, k), class == RB_CLASS_RTAKE || class == RB_CLASS_RGIVE};
         if (rb_class_gives(class)) {
-            if (tie != RB_NO_EVENT) // listed with its beginning
+            if (tie != RB_NO_EVENT) // its acquire made the entry
                 continue;
             s.take = RB_NO_EVENT;
             s.give = k;
@@ -215,10 +217,10 @@ static void constrain_lock(struct rb_window *w, const struct item *items, uint32
     free(sections);
 }
 
-// R5. What looks comes after the signal before it and before the one behind it.
+// R5: a look comes after the signal before it and before the signal behind it.
 static void constrain_ordered(struct rb_window *w, const struct item *items, uint32_t count)
 {
-    uint32_t signal = RB_NO_EVENT, looks = 0; // since the last signal
+    uint32_t signal = RB_NO_EVENT, looks = 0; // looks: since the last signal
 
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t k = items[i].at;
@@ -235,7 +237,7 @@ static void constrain_ordered(struct rb_window *w, const struct item *items, uin
     }
 }
 
-// ---- all -----------------------------------------------------------------------------------------------
+// ---- the whole window ----------------------------------------------------------------------------------
 
 static void make_positions(struct rb_window *w)
 {
@@ -258,7 +260,7 @@ static void make_positions(struct rb_window *w)
 
 typedef void rule_fn(struct rb_window *w, const struct item *items, uint32_t count);
 
-// Which rule an event is under, besides its thread's.
+// Returns the rule that the event is under, besides that of its thread.
 static rule_fn *rule_of(uint8_t class)
 {
     switch (class) {

@@ -1,8 +1,8 @@
-// A window of an order as constraints for Z3, in difference logic: an integer for the position of each event,
-// and "before" between pairs that R1 to R5 tie. Two forms:
-//   complete   all events of the window happen (moving a pair apart)
-//   prefix     a bool for each event says whether it happens at all (can two accesses meet?)
-// Positions need not be different: events that nothing orders may share one. Tool side.
+// A window of an order as constraints for Z3, in difference logic: an integer for the position of each
+// event, and "before" between pairs that R1 to R5 tie. Two forms:
+//   complete   all events of the window happen (to move a pair apart)
+//   prefix     a bool for each event says if it happens at all (to decide if two accesses can meet)
+// Positions need not be different: events without an order between them may share one. Tool side.
 #ifndef RB_LAB_INJECT_CONSTRAINTS_H
 #define RB_LAB_INJECT_CONSTRAINTS_H
 
@@ -16,12 +16,12 @@ struct rb_window {
     Z3_solver solver;
     Z3_ast *position;
     Z3_ast *happens;     // prefix form; NULL in the complete one
-    uint32_t waiting[2]; // prefix form: the accesses that are to be next; else RB_NO_EVENT
+    uint32_t waiting[2]; // prefix form: the accesses that must be the next events; else RB_NO_EVENT
     bool plain;          // all pairs, all different, in [1, count]: the paper's encoding
     bool no_memory;
 };
 
-// Asserts everything; the context and solver are made by the caller.
+// Asserts all constraints. The caller makes the context and the solver.
 void rb_window_constrain(struct rb_window *w);
 
 static inline uint32_t rb_window_event(const struct rb_window *w, uint32_t k)

@@ -14,7 +14,7 @@
 
 #define LABELS_EVERY 1.0 // seconds
 
-// Shared by all workers. `mutex` is over what follows it; the rest is only read.
+// State shared by all workers. `mutex` protects the fields after it; the fields before it are read-only.
 struct injection {
     const struct rb_inject_options *options;
     struct rb_inject_result *result;
@@ -29,23 +29,23 @@ struct injection {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct rb_labels labels;
-    uint64_t next;    // trace to be made
-    uint64_t waiting; // made and not yet in labels.json
-    unsigned working; // workers
+    uint64_t next;    // number of the next trace to make
+    uint64_t waiting; // traces written and not yet in labels.json
+    unsigned working; // number of running workers
     struct rb_error *error;
     int status;
 };
 
-// One worker's.
+// State of one worker.
 struct worker {
     struct injection *all;
     struct rb_spread spread;
     struct rb_reach reach;
     struct rb_solver *solver;
-    struct rb_event *trace; // the events as they are written
+    struct rb_event *trace; // the events in the order of the file
 };
 
-// What one trace became.
+// The result of one trace.
 struct made {
     struct rb_spread_facts facts;
     struct rb_verify_pair pair;
@@ -67,7 +67,7 @@ static double seconds_now(void)
 
 // ---- one trace -----------------------------------------------------------------------------------------
 
-// The order as events, with the pair as the kind asks: it goes by which of the two is first in the trace.
+// Writes the order as events. The kind of race depends on which event of the pair is first in the trace.
 static void write_down(struct worker *w)
 {
     static const enum rb_op ops[][2] = {[RB_KIND_WW] = {RB_WRITE, RB_WRITE},
@@ -278,7 +278,7 @@ static void free_worker(struct worker *w)
     free(w->trace);
 }
 
-// The main thread: labels are written as traces come in, the clock and the user are looked at.
+// Runs in the main thread: writes labels as traces come in, and checks the time limit and the interrupt.
 static void attend_workers(struct injection *all, double began)
 {
     const struct rb_inject_options *o = all->options;
@@ -341,7 +341,7 @@ static int run_workers(struct injection *all, double began)
 
 // ---- the run -------------------------------------------------------------------------------------------
 
-// Every point once, in random order, then all again.
+// Draws every point once, in random order, then all again.
 static int draw_points(struct injection *all, struct rb_error *e)
 {
     const struct rb_model *m = &all->model;
@@ -402,7 +402,7 @@ static int run_injection(struct injection *all, struct rb_reader *base, double b
     r->points = all->model.point_count;
     status = run_workers(all, began);
     r->out_of_time &= r->made < o->traces; // the last ones may have been finished all the same
-    // Also after a failure: what was written is complete, and now named.
+    // Also after a failure: the files written so far are complete and get their labels.
     struct rb_error also = {0};
     const int labelled = rb_labels_write(&all->labels, status < 0 ? &also : e);
     rb_labels_close(&all->labels);

@@ -26,7 +26,7 @@ void rb_program_name(const char *base, char *name, size_t room)
     dot = strrchr(name, '.');
     if (dot && dot != name)
         *dot = 0;
-    for (char *c = name; *c; c++) // it becomes part of file names and of JSON
+    for (char *c = name; *c; c++) // the name becomes part of file names and of JSON
         if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 127 || *c == '"' || *c == '\\')
             *c = '_';
 }
@@ -68,8 +68,8 @@ static bool is_ours(const json_t *trace, const char *base, uint64_t seed)
            json_integer_value(json_object_get(trace, "seed")) == (json_int_t)seed;
 }
 
-// Files begin with the program's name and the seed; with a digest of the base's path where another base has
-// that name.
+// Chooses the stem of the files: the program's name and the seed, and a digest of the base's path if
+// another base has the same name.
 static void choose_stem(struct rb_labels *l, const char *base, uint64_t seed)
 {
     char name[160];
@@ -94,7 +94,7 @@ static void choose_stem(struct rb_labels *l, const char *base, uint64_t seed)
     }
 }
 
-// Removes the entries of an earlier run like this one; `files` are theirs.
+// Removes the entries of an earlier run with the same base and seed; `files` receives their files.
 static bool drop_ours(struct rb_labels *l, const char *base, uint64_t seed, json_t *files)
 {
     bool good = true;
@@ -215,7 +215,7 @@ static int by_file(const void *a, const void *b)
     return strcmp(text_of(*(json_t *const *)a, "file"), text_of(*(json_t *const *)b, "file"));
 }
 
-// Workers finish in any order; the file lists traces by name.
+// Sorts the traces by file name, because workers finish in any order.
 static bool sort_by_file(json_t *array)
 {
     const size_t n = json_array_size(array);
@@ -253,7 +253,7 @@ int rb_labels_write(struct rb_labels *l, struct rb_error *e)
     return 0;
 }
 
-// ---- looking things up ---------------------------------------------------------------------------------
+// ---- lookups -------------------------------------------------------------------------------------------
 
 static json_t *label_of(json_t *root, const char *file)
 {

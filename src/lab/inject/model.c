@@ -3,15 +3,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-// How the base uses an object.
+// Use of an object in the base.
 struct use {
-    uint32_t writer_plus_1, depth; // who holds it to write
-    uint32_t readers;              // threads that hold it to read
+    uint32_t writer_plus_1, depth; // the thread that holds it to write
+    uint32_t readers;              // number of threads that hold it to read
     uint32_t outer;                // the acquire that is open
     bool locks, others, ordered;
 };
 
-// A thread's read-locks: few at a time.
+// The read-locks of a thread: few at a time.
 struct read_hold {
     uint64_t lock;
     uint32_t depth, outer;
@@ -25,7 +25,7 @@ struct read_holds {
 struct maker {
     struct rb_model *m;
     struct use *uses;
-    struct read_holds *holds; // of each thread
+    struct read_holds *holds; // one a thread
     bool no_memory;
 };
 
@@ -142,7 +142,8 @@ static void object_event(struct maker *k, uint32_t i, const struct rb_event *e)
     }
 }
 
-// Objects and threads in one pass, then what only the whole base tells: which objects are ordered.
+// Classifies the events: objects and threads in one pass, then the objects that the whole base proves
+// ordered.
 static void classify_events(struct maker *k, uint32_t *last_write)
 {
     struct rb_model *m = k->m;
@@ -189,7 +190,7 @@ static void list_threads(struct rb_model *m)
             m->points[m->point_count++] = i;
 }
 
-// Counts the locks that events name: the header may claim any number.
+// Counts the locks that events name, because the header may claim any number.
 static uint64_t count_locks(const struct rb_events *base)
 {
     uint64_t most = 0;
@@ -291,8 +292,8 @@ void rb_order_start(struct rb_order *o, const struct rb_model *m, uint32_t point
 uint32_t rb_order_reversed(const struct rb_order *o)
 {
     const struct rb_model *m = o->model;
-    // Of each lock, over the sections so far: the largest number + 1 that the base has for one; to write, to
-    // read.
+    // For each lock, over the sections so far: the largest number + 1 that the base has for one; to write,
+    // to read.
     uint32_t *most = calloc(2 * (m->locks + 1), sizeof(*most));
     uint32_t reversed = 0;
 

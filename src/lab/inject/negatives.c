@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#define TRIES        24u   // for each negative wanted
-#define REACH        1000u // events between the two, at most
-#define LOOK_BACK    256u  // events of a thread, for the sections around an access
-#define WHOLE_WINDOW 200u  // a trace of so many events is one window
+#define TRIES        24u   // attempts for each negative wanted
+#define REACH        1000u // maximum number of events between the two
+#define LOOK_BACK    256u  // events of a thread searched for the sections around an access
+#define WHOLE_WINDOW 200u  // a trace of at most this many events is one window
 
 const char *const rb_proof_names[] = {"trace", "window", "hb"};
 
@@ -27,8 +27,8 @@ void rb_reach_free(struct rb_reach *r)
 
 // ---- happens-before ------------------------------------------------------------------------------------
 
-// What the event hands on from the threads and objects that the first access has reached
-// (docs/trace-format.md has the table this follows). An entry that equals the round is reached.
+// Propagates happens-before over one event from the threads and objects that the first access has reached,
+// by the table of docs/trace-format.md. An entry that equals the round is reached.
 static void hand_on(struct rb_reach *r, const struct rb_event *e)
 {
     uint32_t *thread = &r->threads[e->thread];
@@ -72,7 +72,8 @@ static void hand_on(struct rb_reach *r, const struct rb_event *e)
     }
 }
 
-// Is the access at place `i` ordered before the one at `j`? That depends on what lies between them alone.
+// Returns true if the access at place `i` is ordered before the one at `j`. Only the events between them
+// decide.
 static bool is_ordered(struct rb_reach *r, const struct rb_order *o, uint32_t i, uint32_t j)
 {
     const struct rb_model *m = o->model;
@@ -100,7 +101,7 @@ static bool is_access(const struct rb_order *o, uint32_t place)
     return o->event[place] < o->model->count && o->model->base[o->event[place]].op < RB_FIRST_NON_ACCESS;
 }
 
-// The nearest conflicting access at most `reach` before place `j`; RB_NO_EVENT: none.
+// Returns the nearest conflicting access at most `reach` before place `j`; RB_NO_EVENT: none.
 static uint32_t find_partner(const struct rb_order *o, uint32_t j, uint32_t reach)
 {
     const struct rb_event *b = &o->model->base[o->event[j]];
@@ -115,8 +116,8 @@ static uint32_t find_partner(const struct rb_order *o, uint32_t j, uint32_t reac
     return RB_NO_EVENT;
 }
 
-// Walks back in the thread of event `a` to the next outermost acquire of a section that `a` is in; *steps is
-// how far it has come. RB_NO_EVENT: none within reach.
+// Walks back in the thread of event `a` to the next outermost acquire of a section around `a`. *steps
+// counts the events passed. Returns RB_NO_EVENT if there is none within reach.
 static uint32_t next_held(const struct rb_model *m, uint32_t a, uint32_t *steps)
 {
     const uint32_t *list = m->thread_list + m->thread_start[m->base[a].thread];
@@ -131,7 +132,8 @@ static uint32_t next_held(const struct rb_model *m, uint32_t a, uint32_t *steps)
     return RB_NO_EVENT;
 }
 
-// Are both in sections of one lock, not both to read? Then R3 lets no reordering have both next.
+// Returns true if both are in sections of one lock, not both to read. Then R3 allows no reordering with
+// both next.
 static bool share_lock(const struct rb_model *m, uint32_t a, uint32_t b)
 {
     for (uint32_t i = 0, x; (x = next_held(m, a, &i)) != RB_NO_EVENT;)
@@ -142,7 +144,7 @@ static bool share_lock(const struct rb_model *m, uint32_t a, uint32_t b)
     return false;
 }
 
-// The window that is to prove it; false if none of that size holds both.
+// Sets the window for the proof; false if no window of that size holds both.
 static bool place_window(const struct rb_order *o, struct rb_negative *n, uint32_t window)
 {
     const uint32_t near = n->at[1] - n->at[0] + 1;
@@ -159,7 +161,7 @@ static bool place_window(const struct rb_order *o, struct rb_negative *n, uint32
     return near <= window;
 }
 
-// What can be said of a candidate; false if it races.
+// Determines the proof for a candidate; false if the candidate is a race.
 static bool judge_candidate(const struct rb_order *o, struct rb_solver *solver, uint32_t window, bool locked,
                   struct rb_negative *n, struct rb_solver_counts *counts)
 {
@@ -185,7 +187,7 @@ uint32_t rb_negatives(struct rb_reach *r, const struct rb_order *o, struct rb_so
 
     for (uint32_t tries = 0; tries < most_tries && found < most; tries++) {
         const bool picky =
-            tries < most_tries / 2; // what a window can prove, of several kinds; then what there is
+            tries < most_tries / 2; // first the kinds a window can prove, then any kind
         const uint32_t j = (uint32_t)rb_rng_below(rng, o->count);
         const uint32_t reach = picky ? window - 1 : REACH,
                        i = is_access(o, j) ? find_partner(o, j, reach) : RB_NO_EVENT;
@@ -194,7 +196,7 @@ uint32_t rb_negatives(struct rb_reach *r, const struct rb_order *o, struct rb_so
             known = out[k].at[0] == i && out[k].at[1] == j;
         if (known || !is_ordered(r, o, i, j))
             continue;
-        // A common lock is the simplest reason: half of them at most.
+        // A common lock is the simplest proof: at most half of the negatives have it.
         const bool locked = share_lock(o->model, o->event[i], o->event[j]);
         if (locked && picky && of_locks >= (most + 1) / 2)
             continue;

@@ -12,7 +12,7 @@
 #include "trace/std/std.h"
 #include "trace/writer.h"
 
-#define MOST_NAMED_ANEW 4096u // a longer table without names does not get any for the sake of one more
+#define MOST_NAMED_ANEW 4096u // a longer table without names stays without names
 
 struct packer {
     unsigned char *bytes;
@@ -42,7 +42,7 @@ static void pack_name(struct packer *p, const char *name)
     p->used += length;
 }
 
-// A name that the table does not have: `wish`, or with a number behind it.
+// Makes a name that the table lacks: `wish`, with a number appended if needed.
 static void new_name(const struct rb_reader *r, enum rbt_table table, const char *wish, char name[64])
 {
     char scratch[32];
@@ -56,7 +56,8 @@ static void new_name(const struct rb_reader *r, enum rbt_table table, const char
     }
 }
 
-// Locations that are all integers stay so in text, which knows no others: the new ones are the next.
+// Returns true if all locations are integers, and sets *next to the next one. STD text has no other
+// locations.
 static bool next_integer(const struct rb_reader *r, int64_t *next)
 {
     char scratch[32];

@@ -4,7 +4,7 @@
 
 #define MOST_SCANS 200u
 
-// What a scan has met of a thread, an object or a variable, in the part that grows.
+// The events of a thread, an object or a variable in the growing part that a scan has met, as MET_ flags.
 struct rb_partition_mark {
     uint32_t scan;
     uint32_t met;
@@ -13,11 +13,11 @@ struct rb_partition_mark {
 enum {
     MET_THREAD = 1,
     // objects
-    MET_ANY = 1,       // an event of an ordered object
-    MET_SIGNAL = 2,    // a releasing one
+    MET_ANY = 1,       // any event of an ordered object
+    MET_SIGNAL = 2,    // an event that releases
     MET_SPLIT = 4,     // late: the end of a section that began in the first part
     MET_RSPLIT = 8,    //
-    MET_WHOLE = 16,    // late: a whole section. early: a section's beginning
+    MET_WHOLE = 16,    // late: a whole section. early: the beginning of a section
     MET_RWHOLE = 32,   //
     MET_PINNED = 64,   // early: a section that does not end in the first part
     MET_RPINNED = 128, //
@@ -86,8 +86,8 @@ static void start_scan(struct rb_partition *p, const struct rb_order *o)
         p->seen[o->event[i]] = 0;
 }
 
-// What no move may turn, in either direction (R4, R5): has the event met something that it keeps its order
-// with?
+// Returns true if the scan has met an event with which this one keeps its order, whichever the direction of
+// the move (R4, R5).
 static bool held_in_order(const struct rb_partition *p, uint32_t event)
 {
     const struct rb_model *m = p->model;
@@ -125,8 +125,8 @@ static void keep_in_order(struct rb_partition *p, uint32_t event)
 
 // ---- late ----------------------------------------------------------------------------------------------
 
-// Must the event stay behind something of the second part met so far? `doubt`: only if what comes later says
-// so.
+// Returns true if the event must stay behind an event of the second part met so far. `doubt`: only if later
+// events of the scan confirm it.
 static bool held_back(const struct rb_partition *p, const struct rb_order *o, uint32_t event, bool keep,
                       bool *doubt)
 {
@@ -154,7 +154,7 @@ static bool held_back(const struct rb_partition *p, const struct rb_order *o, ui
     }
 }
 
-// An event of the second part.
+// Puts an event into the second part.
 static void keep_late(struct rb_partition *p, const struct rb_order *o, uint32_t event)
 {
     const struct rb_model *m = p->model;
@@ -182,8 +182,8 @@ static void keep_late(struct rb_partition *p, const struct rb_order *o, uint32_t
     }
 }
 
-// Does what was assumed of events of the first part hold? Those of which it does not are forced into the
-// second.
+// Checks the assumptions about events of the first part. An event that breaks one is forced into the
+// second. Returns true if all hold.
 static bool settle_late(struct rb_partition *p, const struct rb_order *o)
 {
     const struct rb_model *m = p->model;
@@ -235,7 +235,8 @@ bool rb_partition_late(struct rb_partition *p, const struct rb_order *o, uint32_
 
 // ---- early ---------------------------------------------------------------------------------------------
 
-// Must the event stay before something of the first part met so far (which comes later)?
+// Returns true if the event must stay before an event of the first part met so far, which comes later in
+// the order.
 static bool held_ahead(const struct rb_partition *p, const struct rb_order *o, uint32_t event, bool keep,
                        bool *doubt)
 {
@@ -263,7 +264,7 @@ static bool held_ahead(const struct rb_partition *p, const struct rb_order *o, u
     }
 }
 
-// An event of the first part.
+// Puts an event into the first part.
 static void keep_early(struct rb_partition *p, const struct rb_order *o, uint32_t event)
 {
     const struct rb_model *m = p->model;
@@ -297,7 +298,8 @@ static bool settle_early(struct rb_partition *p, const struct rb_order *o)
     const struct rb_model *m = p->model;
     bool good = true;
 
-    // Of a read its write, of a release its acquire has to be in the second part as well.
+    // The second part must also contain the write of each of its reads, and the acquire of each of its
+    // releases.
     for (uint32_t i = p->from; i < p->to; i++) {
         const uint32_t tie = m->tie[o->event[i]];
         if (p->doubtful[i - p->from] && (!is_inside(p, o, tie) || !is_second(p, o, tie))) {

@@ -1,10 +1,10 @@
-// The direct scheduler: a stretch of an order is split in two, a part that goes first and a part that goes
+// The direct scheduler. It splits a stretch of an order in two, a part that goes first and a part that goes
 // second, and each part keeps its order. Tool side; one for each worker.
 //
-// late(seed) makes the second part as small as it can be: the seed and what cannot overtake it. early(seed)
-// makes the first part as small as it can be: the seed and what must stay before it. What may be turned
-// around (x of the second part stood before y of the first) follows from R1 to R5, given that the order at
-// hand is correct:
+// late(seed) makes the second part as small as possible: the seed and the events that cannot overtake it.
+// early(seed) makes the first part as small as possible: the seed and the events that must stay before it.
+// The rules for turning two events around (x of the second part stood before y of the first) follow from R1
+// to R5, given that the current order is correct:
 //
 //   x                   y                             may be turned around
 //   ------------------------------------------------------------------------------------------------------
@@ -16,9 +16,10 @@
 //   release             acquire of the lock,          if x's whole section is in the second part and y's
 //                       in conflict                   in the first: they change their order
 //
-// "In the second part" is also what lies behind the stretch, "in the first" what lies before it. Rules that
-// look at what a scan has not met yet are assumed to hold and looked at afterwards; what breaks one is moved
-// and the scan is repeated. Parts only grow, so that ends, in a few scans of the stretch; each is linear.
+// "In the second part" includes events behind the stretch, "in the first" those before it. Rules about
+// events that a scan has not met yet are assumed to hold and checked afterwards. An event that breaks one
+// is moved and the scan is repeated. Parts only grow, so the scans terminate, after a few passes; each is
+// linear.
 #ifndef RB_LAB_INJECT_PARTITION_H
 #define RB_LAB_INJECT_PARTITION_H
 
@@ -27,9 +28,9 @@
 struct rb_partition {
     const struct rb_model *model;
     uint32_t from, to;     // the stretch, as places
-    unsigned char *second; // [place - from]: goes into the second part
+    unsigned char *second; // [place - from]: the event goes into the second part
     unsigned char *forced, *doubtful;
-    uint32_t *seen; // by event: reads of this write that are in the first part
+    uint32_t *seen; // by event: number of reads of this write in the first part
     struct rb_partition_mark *threads, *objects, *variables;
     uint32_t scan;    // number of the scan: marks of other scans are void
     uint32_t *buffer; // [count]: for rb_partition_apply
@@ -39,13 +40,13 @@ bool rb_partition_alloc(struct rb_partition *p, const struct rb_model *m); // fa
 void rb_partition_free(struct rb_partition *p);
 
 // Splits the places from the seed's up to `to`, or from `from` up to the seed's. `keep`: sections of a lock
-// keep their order. False if it took too many scans; nothing can be applied then.
+// keep their order. Returns false if it took too many scans; then there is no partition to apply.
 bool rb_partition_late(struct rb_partition *p, const struct rb_order *o, uint32_t seed, uint32_t to,
                        bool keep);
 bool rb_partition_early(struct rb_partition *p, const struct rb_order *o, uint32_t seed, uint32_t from,
                         bool keep);
 
-// Where an event would go.
+// Returns the place of an event after the partition is applied.
 uint32_t rb_partition_place(const struct rb_partition *p, const struct rb_order *o, uint32_t event);
 void rb_partition_apply(const struct rb_partition *p, struct rb_order *o);
 

@@ -7,8 +7,8 @@
 #define CALLS_A_WINDOW 6u
 #define MEMORY_MB      1024u
 
-// Of one call: steps, so that the result is the same on every machine, or milliseconds for the encoding of
-// the paper, which is measured by time. 0: no such limit.
+// Budget of one call: steps, so that the result is the same on every machine, or milliseconds for the
+// encoding of the paper, which is measured by time. 0: no such limit.
 static const struct {
     unsigned steps, milliseconds;
 } budget[] = {{3000000, 0}, {0, 5000}}; // tight, paper
@@ -33,8 +33,8 @@ void rb_solver_interrupt(struct rb_solver *s)
     pthread_mutex_unlock(&s->mutex);
 }
 
-// Whatever goes wrong in a context (memory, an interrupt while constraints are stated) makes its answers
-// worthless: a constraint may be missing.
+// Any failure in a context (memory, an interrupt while constraints are stated) invalidates its answers: a
+// constraint may be missing.
 static _Thread_local bool failed;
 
 static void on_error(Z3_context z, Z3_error_code code)
@@ -59,8 +59,8 @@ static void set_budget(const struct rb_window *w)
     rb_z3.params_dec_ref(w->z, p);
 }
 
-// A context of its own for each window: everything it took is given back with it. To be closed in either
-// case.
+// Opens a context of its own for each window, so that all its memory is returned with it. The window must
+// be closed in either case.
 static bool open_window(struct rb_solver *s, struct rb_window *w, bool prefix)
 {
     failed = false;
@@ -119,16 +119,16 @@ struct widening {
     struct rb_window w;
     struct rb_order *order;
     uint32_t first, other;               // of the pair
-    bool first_inside, other_inside;     // the window
+    bool first_inside, other_inside;     // in the window
     uint32_t first_number, other_number; // in the window
-    Z3_ast *between;                     // tight: [count] that this event stands between the two
+    Z3_ast *between;                     // tight: [count] this event is between the two
     struct place {
         int64_t position;
         uint32_t at, event;
     } * places;
 };
 
-// How many events of the window stand between the two, or before the second, or behind the first.
+// Returns the number of events of the window between the two, or before the second, or behind the first.
 static uint32_t current_gain(const struct widening *x)
 {
     const uint32_t a = x->order->place[x->first], b = x->order->place[x->other];
@@ -164,8 +164,8 @@ static Z3_ast at_least(const struct widening *x, uint32_t wanted)
     uint32_t n = 0;
 
     if (w->plain) {
-        // Position of the second - position of the first, with the edges of the window for one that is
-        // outside.
+        // Position of the second minus position of the first; an event outside counts as the edge of the
+        // window.
         const Z3_ast low = x->first_inside ? w->position[x->first_number] : rb_z3.mk_int(w->z, 0, integers);
         const Z3_ast high =
             x->other_inside ? w->position[x->other_number] : rb_z3.mk_int(w->z, (int)w->count + 1, integers);
@@ -175,7 +175,7 @@ static Z3_ast at_least(const struct widening *x, uint32_t wanted)
     }
     Z3_ast *list = calloc(w->count + 1, sizeof(*list));
     int *weights = calloc(w->count + 1, sizeof(*weights));
-    Z3_ast sum = rb_z3.mk_false(w->z); // without memory there is nothing to find
+    Z3_ast sum = rb_z3.mk_false(w->z); // without memory there is no solution
     for (uint32_t k = 0; list && weights && k < w->count; k++)
         if (x->between[k]) {
             list[n] = x->between[k];
@@ -197,8 +197,8 @@ static int by_position(const void *a, const void *b)
     return p->at < q->at ? -1 : p->at > q->at;
 }
 
-// Takes the order that the solver found. Events at one position are ordered by nothing: they stay as they
-// were.
+// Reads the order that the solver found. Events at one position have no order between them and keep their
+// current order.
 static bool read_model(struct widening *x)
 {
     struct rb_window *w = &x->w;
@@ -215,8 +215,8 @@ static bool read_model(struct widening *x)
     rb_z3.model_dec_ref(w->z, model);
     if (!good)
         return false;
-    // Constraints are over the numbers that events had when they were made, so the order that is moved on to
-    // is kept apart from the one that they were made from.
+    // Constraints refer to the numbers that events had when they were made. The new order is therefore kept
+    // apart from the order that they were made from.
     qsort(x->places, w->count, sizeof(*x->places), by_position);
     return true;
 }
@@ -229,7 +229,7 @@ static void apply_places(struct widening *x)
     }
 }
 
-// In the order found, before it is applied.
+// Returns the gain in the order found, before it is applied.
 static uint32_t found_gain(const struct widening *x)
 {
     uint32_t a = 0, b = 0;
@@ -243,7 +243,7 @@ static uint32_t found_gain(const struct widening *x)
     return x->other_inside ? b : x->w.count - 1 - a;
 }
 
-// Asks for more and more: half of what is left, and half of that when it cannot be had.
+// Asks for increasing distances: half of the remainder, and half of that after a failure.
 static bool search_distance(struct rb_solver *s, struct widening *x, uint32_t enough, struct rb_solver_counts *counts)
 {
     struct rb_window *w = &x->w;

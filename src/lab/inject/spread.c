@@ -1,23 +1,24 @@
-// How far and by which moves: the policy. A trace is made of a few draws:
+// The policy: the distance of a pair and the moves to reach it. A trace is made of a few draws:
 //
-//   which of the two becomes the first; whether sections keep their order (one trace in four: what a
-//   happens-before detector always finds) or may change it; how many critical sections of its thread the
-//   second one takes along when it goes late, and the first when it goes early (that is what puts a release
-//   and an acquire of one lock between the two); and how far: half of the traces as far as it goes, the
-//   others a distance drawn log-uniformly up to that.
+//   the event of the pair that becomes the first;
+//   sections keep their order (one trace in four, the kind that a happens-before detector always finds), or
+//   may change it;
+//   the number of critical sections of its thread that the second event takes along when it goes late, and
+//   the first when it goes early: this puts a release and an acquire of one lock between the two;
+//   the distance: the maximum for half of the traces, for the others drawn log-uniformly up to that.
 //
-// The solver comes last: where a distance was asked for and is not reached, and for one trace in eight.
+// The solver comes last: if a requested distance is not reached, and for one trace in eight.
 #include "lab/inject/spread.h"
 
 #include <math.h>
 
-#define KEEP_SHARE    0.25 // traces in which sections keep their order
-#define FULL_SHARE    0.5  // as far apart as it goes
+#define KEEP_SHARE    0.25 // of traces: sections keep their order
+#define FULL_SHARE    0.5  // of traces: as far apart as possible
 #define SOLVER_SHARE  0.125
 #define MOST_ROUNDS   4u   // of a late and an early move
 #define MOST_TAKEN    8u   // sections taken along
-#define MOST_LOOKED   512u // events of a thread looked at for their beginning
-#define MOST_WINDOWS  4u   // given to the solver for one trace
+#define MOST_LOOKED   512u // events of a thread searched for the beginning of its sections
+#define MOST_WINDOWS  4u   // for the solver in one trace
 #define PAPER_WINDOWS 400u
 
 bool rb_spread_alloc(struct rb_spread *s, const struct rb_model *m, struct rb_solver *solver)
@@ -35,7 +36,7 @@ void rb_spread_free(struct rb_spread *s)
 
 // The draws of one trace.
 struct draws {
-    uint32_t first, second; // numbers of the pair, in the order they are to have
+    uint32_t first, second; // numbers of the pair, in their final order
     bool keep;
     uint32_t takes_late[MOST_ROUNDS], takes_early[MOST_ROUNDS];
 };
@@ -60,8 +61,8 @@ static struct draws draw_choices(const struct rb_model *m, struct rb_rng *rng)
     return d;
 }
 
-// The event of the pair's thread that begins (going back: late) or ends (going on: early) the `sections`-th
-// critical section from it; the pair's event itself when there are none.
+// Returns the event of the pair's thread that begins (going back: late) or ends (going on: early) the
+// `sections`-th critical section from it; the pair's event itself if there are none.
 static uint32_t seed_of(const struct rb_order *o, uint32_t pair, uint32_t sections, bool late)
 {
     const struct rb_model *m = o->model;
@@ -82,7 +83,8 @@ static uint32_t seed_of(const struct rb_order *o, uint32_t pair, uint32_t sectio
     return seed;
 }
 
-// Distance of the pair once the partition is applied; 0 also when the two would be in the wrong order.
+// Returns the distance of the pair after the partition is applied; 0 also if the pair would be in the wrong
+// order.
 static uint32_t projected_distance(const struct rb_partition *p, const struct rb_order *o, const struct draws *d)
 {
     const uint32_t a = rb_partition_place(p, o, d->first), b = rb_partition_place(p, o, d->second);
@@ -95,8 +97,8 @@ static uint32_t current_distance(const struct rb_order *o, const struct draws *d
     return o->place[d->first] < o->place[d->second] ? rb_order_distance(o) : 0;
 }
 
-// Where the stretch of a late move may end so that the pair comes `goal` apart and not much further: behind
-// the event that is the last needed.
+// Returns the end of the stretch for a late move that brings the pair `goal` apart and little further: the
+// place behind the last event needed.
 static uint32_t cut_late(const struct rb_partition *p, const struct rb_order *o, const struct draws *d,
                          uint32_t goal)
 {
@@ -139,7 +141,7 @@ static bool split_order(struct rb_spread *s, const struct draws *d, uint32_t sec
                       rb_partition_early(&s->partition, &s->order, seed, limit, d->keep);
 }
 
-// One move, with as many sections as can be taken along; true if the pair is further apart.
+// Makes one move, with as many sections as possible; true if the pair is further apart.
 static bool move_apart(struct rb_spread *s, const struct draws *d, uint32_t sections, bool late, uint32_t goal)
 {
     struct rb_order *o = &s->order;
@@ -165,7 +167,7 @@ static bool move_apart(struct rb_spread *s, const struct draws *d, uint32_t sect
     }
 }
 
-// Late and early by turns until the goal is reached or nothing moves.
+// Moves late and early by turns until the goal is reached or no event moves.
 static void run_scheduler(struct rb_spread *s, const struct draws *d, uint32_t goal,
                      const struct rb_spread_plan *plan, struct rb_spread_facts *facts)
 {
@@ -182,7 +184,8 @@ static void run_scheduler(struct rb_spread *s, const struct draws *d, uint32_t g
 
 // ---- the solver ----------------------------------------------------------------------------------------
 
-// A window that holds both, if they are near enough, or else the one with most of the window on its far side.
+// Returns a window that holds both, if they are near enough, or else one whose larger part is on the far
+// side of one event.
 static void window_at(const struct rb_order *o, const struct draws *d, uint32_t width, bool at_second,
                       uint32_t *from, uint32_t *to)
 {

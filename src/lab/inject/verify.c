@@ -9,42 +9,42 @@
 
 #define NONE UINT32_MAX
 
-// How a thread stands to a lock: depth of what it holds. One entry for each (lock, thread) that ever met.
+// A thread's hold on a lock: its depth. One entry for each (lock, thread) that ever met.
 struct hold {
     uint64_t lock;
-    uint32_t thread_plus_1; // 0: free
+    uint32_t thread_plus_1; // 0: free entry
     uint32_t writes, reads;
 };
 
 struct lock {
-    uint32_t writers, readers; // threads that hold it
+    uint32_t writers, readers; // number of threads that hold it
     bool has_lock_events, has_others;
-    bool strict; // mixed kinds, BASE itself breaks R3 with it, or a thread has it both ways: all events keep
-                 // their order
-    uint64_t seen, seen_releasing; // while going through a trace
+    bool strict; // all events keep their order: mixed kinds, BASE itself breaks R3 with it, or a thread
+                 // holds it both ways
+    uint64_t seen, seen_releasing; // counted while a trace is scanned
 };
 
 struct check {
     const struct rb_verify_world *w;
     const struct rb_event *base, *other;
-    uint64_t count; // of both
+    uint64_t count; // of events, in both traces
     uint64_t free_variable;
     struct rb_error *error;
 
     uint64_t *start; // base events of thread t are list[start[t]] up to list[start[t + 1] - 1]
     uint32_t *list;
-    uint32_t *match;        // event of base that an event of other is
-    uint64_t *run;          // events of each thread gone through
-    uint32_t *sees_in_base; // of each read: its write, or NONE
-    uint32_t *last_write;   // of each variable, while going through a trace
+    uint32_t *match;        // for each event of other, the same event of base
+    uint64_t *run;          // events of each thread seen so far
+    uint32_t *sees_in_base; // for each read its write, or NONE
+    uint32_t *last_write;   // for each variable, while a trace is scanned
     struct lock *locks;
     uint64_t *rank,
-        *rank_releasing; // of each base event of an object: how many (releasing) events it had before it
+        *rank_releasing; // of each base event of an object: number of (releasing) events before it
     struct hold *holds;
     uint64_t hold_capacity, hold_count;
 };
 
-// ---- words ---------------------------------------------------------------------------------------------
+// ---- messages ------------------------------------------------------------------------------------------
 
 static const char *name_of(const struct check *c, enum rbt_table table, uint64_t id, char *scratch)
 {
@@ -124,7 +124,7 @@ static int match_threads(struct check *c)
 
 // ---- R2: reads -----------------------------------------------------------------------------------------
 
-// What each read of a trace sees, as the number of an event of `base`.
+// Finds the write that each read of a trace sees, as the number of an event of `base`.
 static int check_reads(struct check *c, bool in_base)
 {
     const struct rb_event *events = in_base ? c->base : c->other;
@@ -181,7 +181,7 @@ static const char *take_lock(const struct lock *l, const struct hold *h, bool to
     return to_write && other_reads ? "takes a lock to write that another thread holds to read" : NULL;
 }
 
-// A lock event as the lock sees it; what is wrong with it, or NULL.
+// Applies an event to its lock. Returns a description of the error, or NULL.
 static const char *lock_event(struct check *c, const struct rb_event *e)
 {
     struct lock *l = &c->locks[e->target];
@@ -270,8 +270,8 @@ static int objects_of_other(struct check *c)
             if (wrong)
                 return WRONG(c, i, "the thread %s: critical sections overlap (R3)", wrong);
         } else {
-            // All pairs with a releasing one keep their order if every event has as many releasing ones
-            // before it, and every releasing one as many of all.
+            // All pairs with a releasing event keep their order if every event has as many releasing events
+            // before it, and every releasing event as many of all.
             moved = l->seen_releasing != c->rank_releasing[me] || (releases && l->seen != c->rank[me]);
         }
         if (moved)
@@ -285,12 +285,12 @@ static int objects_of_other(struct check *c)
 
 // ---- R4: fork and join ---------------------------------------------------------------------------------
 
-// Each fork and join has before it as many events of the thread it names as in base: none, and all, in a base
-// that is in order itself. Forks and joins that name the thread count with them, so these keep their order as
-// well.
+// Checks that each fork and join has as many events of the thread it names before it as in base: none, and
+// all, in a base that is in order itself. Forks and joins that name the thread are counted too, so these
+// keep their order as well.
 static int forks_and_joins(struct check *c)
 {
-    uint64_t *const before = c->rank; // of the base events that are forks or joins; free again by now
+    uint64_t *const before = c->rank; // of the base events that are forks or joins; its other use is over
 
     memset(c->run, 0, c->w->threads * sizeof(*c->run));
     for (uint64_t i = 0; i < c->count; i++) {
@@ -419,14 +419,15 @@ static int find_pair(const struct rb_verify_world *w, const struct rb_event *eve
     return 0;
 }
 
-// Is the event one of the thread, or a fork or join of it? These keep their order (R1, R4).
+// Returns true if the event is one of the thread, or a fork or join of it. These keep their order (R1, R4).
 static bool concerns_thread(const struct rb_event *e, uint32_t thread)
 {
     return e->thread == thread || ((e->op == RB_FORK || e->op == RB_JOIN) && e->target == thread);
 }
 
-// Where BASE can have one of the pair, which comes after `before` events that concern its thread: before any
-// of the events from *low to *high, if *low <= *high. A thread runs after its fork and before it is joined.
+// Narrows the range of places in BASE for an event of the pair that comes after `before` events that
+// concern its thread: before any of the events from *low to *high, if *low <= *high. A thread runs after
+// its fork and before its join.
 static void narrow_range(const struct rb_event *base, uint64_t count, uint32_t thread, uint64_t before,
                    uint64_t *low, uint64_t *high)
 {
@@ -472,7 +473,7 @@ int rb_verify_injected(const struct rb_verify_world *w, const struct rb_event *b
     for (int k = 0; k < 2; k++)
         narrow_range(base, base_count, pair->thread[k], events_before(injected, pair->at[k], pair->thread[k]), &low,
                &high);
-    // With events lost or added the pair stands nowhere; the check below says which thread it is.
+    // If events are lost or added, the pair has no place. The check below names the thread.
     if (low > high && injected_count == base_count + 2)
         return rb_bad_input(e,
                             "%s: no point of %s has both threads where events %" PRIu64 " and %" PRIu64

@@ -1,8 +1,7 @@
-// Two files in one numbering, by names: for the verifier.
+// Maps two files to one numbering, by names, for the verifier.
 //
-// Entries of INJECTED get the number that BASE has for their name, or one behind all of BASE's if it has
-// none. A table may have one name several times; the k-th such entry of the one file is the k-th of the
-// other.
+// Entries of INJECTED get the number of their name in BASE, or one behind all of BASE's if BASE lacks the
+// name. A table may have one name several times: the k-th such entry of one file is the k-th of the other.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +11,8 @@
 
 struct numbering {
     struct rb_intern names;
-    uint64_t *first; // of each name: the first entry of BASE that has it
-    uint64_t *again; // of each entry of BASE: the next with the same name; UINT64_MAX: none
+    uint64_t *first; // for each name the first entry of BASE that has it
+    uint64_t *again; // for each entry of BASE the next with the same name; UINT64_MAX: none
 };
 
 static uint32_t add_name(struct rb_intern *t, const struct rb_reader *r, enum rbt_table table, uint64_t id)
@@ -62,7 +61,7 @@ static bool number_base(struct numbering *n, const struct rb_reader *base, enum 
     return good;
 }
 
-// map[i]: what entry i of `injected` is called in the numbering of `base`. NULL when memory is out.
+// Maps entry i of `injected` to map[i] in the numbering of `base`. Returns NULL when memory is out.
 static uint64_t *map_table(const struct rb_reader *base, const struct rb_reader *injected,
                            enum rbt_table table, uint64_t *fresh)
 {
@@ -86,7 +85,7 @@ static uint64_t *map_table(const struct rb_reader *base, const struct rb_reader 
         good = id != RB_INTERN_NONE;
         if (!good)
             break;
-        if (id >= named || n.first[id] == UINT64_MAX) { // not in BASE, or there not so often
+        if (id >= named || n.first[id] == UINT64_MAX) { // BASE lacks the name, or has it fewer times
             map[i] = known + (*fresh)++;
         } else {
             map[i] = n.first[id];
@@ -150,7 +149,7 @@ int rb_verify_files(struct rb_reader *base, struct rb_reader *injected, struct r
     if (status == 0)
         status = rb_reader_event(injected, pair->at[0], &first, e);
     if (status == 0)
-        pair->variable = first.target; // as INJECTED calls it
+        pair->variable = first.target; // in the numbering of INJECTED
     rb_events_free(&a);
     rb_events_free(&b);
     return status;

@@ -7,12 +7,12 @@
 
 struct rb_z3 rb_z3;
 
-// What went wrong the one time it was tried; empty: nothing.
+// The error of the only attempt; empty: none.
 static char problem[256];
 
 static void load_library(void)
 {
-    static const char *const files[] = {"libz3.so.4", "libz3.so"}; // Debian's name, and what others call it
+    static const char *const files[] = {"libz3.so.4", "libz3.so"}; // Debian's name, and the common one
     void *library = NULL;
 
     for (size_t i = 0; i < RB_LENGTH(files) && !library; i++) {

@@ -1,5 +1,5 @@
-// Z3, loaded when it is needed: one command uses it, and a tool that is also a compiler's front end should
-// not take twice as long to start for that, nor be missing a library where nobody injects. Tool side.
+// Z3, loaded when it is needed. Only one command uses it, and the tool is also the front end of a compiler:
+// it must not take twice as long to start, and must work without the library. Tool side.
 #ifndef RB_LAB_INJECT_Z3_LOAD_H
 #define RB_LAB_INJECT_Z3_LOAD_H
 
@@ -14,7 +14,8 @@ struct rb_z3 {
 };
 extern struct rb_z3 rb_z3; // written once, by the first rb_z3_load
 
-// Once for all; any thread. 0, or a negative errno and in `e` (may be NULL) what to install.
+// Loads Z3 once; any thread may call it. Returns 0, or a negative errno and in `e` (may be NULL) the
+// package to install.
 int rb_z3_load(struct rb_error *e);
 
 #endif

@@ -1,16 +1,16 @@
 // SHB, schedulable happens-before (Mathur, Kini and Viswanathan, 2018): happens-before plus an edge to each
-// read from the write it saw. An order that keeps those lets every read see what it saw, so that every race
-// found, not only the first, shows in another order of the same execution.
+// read from the write it saw. In an order that keeps these edges every read sees the same write, so every
+// race found, not only the first, occurs in another order of the same execution.
 //
 // An access is checked before the edge from its own last write is taken: a read races with the write it saw
-// if nothing else orders the two. The edge is nothing to take when the reader has heard of the write already
-// or made it itself, which is one comparison (lab/predict/handover.h); what a write hands over is a reference,
-// and the writer's clock is copied only if it has changed since it was last handed over.
+// if no other edge orders the two. The edge is skipped if the reader already knows the write or made it
+// itself, which takes one comparison (lab/predict/handover.h). A write hands over a reference, and the
+// writer's clock is copied only if it has changed since its last hand-over.
 //
-// Objects are ordered as docs/reordering.md has them: locks from release to acquire, where read sections are
-// not ordered among themselves; other objects by R5, which has the same shape with instants in place of
-// sections (an event that releases is a write section, one that only acquires is a read section); hard ones
-// in full.
+// The order of objects is that of docs/reordering.md. Locks are ordered from release to acquire, but read
+// sections are not ordered among themselves. Other objects follow R5, which has the same shape with
+// instants in place of sections: an event that releases is a write section, one that only acquires is a
+// read section. Hard objects are ordered in full.
 #include <errno.h>
 
 #include "engine/access_history.h"
@@ -21,18 +21,18 @@
 struct shb_thread {
     struct rb_thread base;    // its clock is `clock`
     uint32_t *clock;          // NULL before its first event
-    struct rb_snapshot *copy; // of the clock as it is; NULL: none made
+    struct rb_snapshot *copy; // of the current clock; NULL: none
     bool handed;              // base.epoch has been handed over
 };
 
 struct shb_object {
-    struct rb_handover last; // write section, or event that releases
-    struct rb_since since;   // read sections, or events that only acquire, since then
+    struct rb_handover last; // of the last write section, or event that releases
+    struct rb_since since;   // read sections, or events that only acquire, after `last`
 };
 
 struct shb_variable {
     struct rb_cell cell;
-    struct rb_handover write; // the last one, sampled or not
+    struct rb_handover write; // of the last write, sampled or not
 } __attribute__((aligned(64)));
 
 struct shb {
@@ -82,7 +82,7 @@ RB_INLINE struct shb_thread *thread_of(struct shb *p, uint32_t id)
 
 // ---- clocks --------------------------------------------------------------------------------------------
 
-// Called with what is new to the thread, before or after it is taken over.
+// Advances the time and drops the snapshot. Called before or after the thread takes over news.
 static void clock_changed(struct shb *p, struct shb_thread *t)
 {
     rb_own_time_new(&t->base, &t->handed);
@@ -116,7 +116,7 @@ static void learn_since(struct shb *p, struct shb_thread *t, struct shb_object *
 {
     for (uint32_t i = 0; i < o->since.count; i++)
         learn_handover(p, t, &o->since.entries[i].from);
-    rb_since_clear(&p->clocks, &o->since); // the thread's next hand-over to the object has all of it
+    rb_since_clear(&p->clocks, &o->since); // the thread's next hand-over to the object includes them
 }
 
 static int hand_over_since(struct shb *p, struct shb_thread *t, struct shb_object *o)
@@ -126,7 +126,7 @@ static int hand_over_since(struct shb *p, struct shb_thread *t, struct shb_objec
     return e ? hand_over(p, t, &e->from) : -ENOMEM;
 }
 
-// Everything `from` did comes before everything `to` does next.
+// Orders all past events of `from` before the next event of `to`.
 static int thread_edge(struct shb *p, uint32_t from, uint32_t to)
 {
     struct shb_thread *a = thread_of(p, from), *b = thread_of(p, to);
@@ -137,7 +137,7 @@ static int thread_edge(struct shb *p, uint32_t from, uint32_t to)
         return 0;
     clock_changed(p, b);
     rb_clock_max(&p->clocks, b->clock, a->clock);
-    b->clock[from] = a->base.epoch; // never lower than what b knew of it
+    b->clock[from] = a->base.epoch; // never lower than the entry that b had
     a->handed = true;
     return 0;
 }
@@ -161,7 +161,7 @@ RB_INLINE int shb_access(struct shb *p, struct shb_thread *t, const struct rb_ev
     return 0;
 }
 
-// An event that comes after all earlier ones of its object and before all later ones.
+// Orders an event after all earlier ones of its object and before all later ones.
 static int in_full_order(struct shb *p, struct shb_thread *t, struct shb_object *o)
 {
     learn_handover(p, t, &o->last);

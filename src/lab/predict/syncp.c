@@ -4,14 +4,15 @@
 // docs/engines.md.
 //
 // Events become times of their threads, edges become clocks (all but those of locks), and sections are
-// written down. An access is judged before the edge from the write it reads is taken: it is the next event
-// then, and sees nothing yet.
+// recorded. An access is checked before the edge from the write it reads is taken: it is the next event at
+// that moment, and has not read yet.
 //
-// Collection. Whoever comes next, its ideals begin with its clock: no ideal to come ends a thread t before
-//     floor[t] = the least time of t that the other threads, those that are over aside, have in their clocks.
-// Versions before the one of the floor go, and so do accesses up to it when their list is full. A thread that
-// appears after that without a fork, or goes on after its join, is put behind the floor: more order than the
-// trace has, so races of such a thread can be missed but none invented.
+// Collection. The ideals of any future event include the clock of its thread. So no future ideal ends a
+// thread t before
+//   floor[t] = the least time of t that the other threads, except finished ones, have in their clocks.
+// Versions before that of the floor are freed, and so are accesses up to it when their list is full. A
+// thread that appears later without a fork, or continues after its join, is ordered after the floor. That
+// is more order than the trace has, so races of such a thread can be missed but none is invented.
 #include <errno.h>
 #include <string.h>
 
@@ -83,7 +84,7 @@ static void collect_past(struct syncp *p)
 
 // ---- threads -------------------------------------------------------------------------------------------
 
-// From nothing, or from the dead.
+// Begins a thread, or a finished one again.
 static RB_NOINLINE int begin_thread(struct syncp *p, struct syncp_thread *t, bool forked)
 {
     t->over = false;
@@ -123,8 +124,9 @@ static int join_edge(struct syncp *p, uint32_t child, uint32_t parent)
 
 // ---- objects -------------------------------------------------------------------------------------------
 
-// R5: an event that releases comes after all before it on the object, another after those that release. Since
-// one that releases has all before it in its clock, the last of them speaks for all.
+// R5: orders an event that releases after all earlier events of the object, and any other event after those
+// that release. An event that releases has all earlier ones in its clock, so the last of them stands for
+// all.
 static int object_edges(struct syncp *p, uint32_t thread, struct syncp_object *o, bool releases)
 {
     struct syncp_thread *t = &p->threads[thread];
@@ -233,12 +235,12 @@ static int syncp_event(void *state, const struct rb_event *e, uint64_t at, bool 
 static void syncp_counters(const void *state, struct rb_engine_counters *c)
 {
     (void)state;
-    (void)c; // it has no clocks at locks, which is what they count
+    (void)c; // the counters are about clocks at locks, and SyncP has none
 }
 
 static void syncp_close(void *state)
 {
-    (void)state; // all in the arena
+    (void)state; // all memory is in the arena
 }
 
 const struct rb_predictor_ops rb_syncp = {

@@ -1,13 +1,13 @@
-// What threads and locks did, for questions about any past moment: arrays that grow at the end and are
+// The past of threads and locks, for queries about any earlier moment: arrays that grow at the end and are
 // searched by time.
 //
-// The sections open at a time τ are found from the last that began at or before τ, along `outer`: whatever
-// else is open at τ began earlier and was open then too, so it is on that way; those on it that have closed
-// by τ are passed over.
+// The sections open at a time τ are found from the last one that began at or before τ, along `outer`. Any
+// other section open at τ began earlier and was open then too, so it is on that path; sections on the path
+// that have closed by τ are skipped.
 //
-// A lock's turns answer whether anyone has overtaken a section. If a turn has not begun in an ideal, no later
-// one of its thread and mode has: after the section's own turn the first of each thread and mode decides. Few
-// turns are looked at one by one, of many the first of each user is searched for.
+// A lock's turns tell if a section has been overtaken. If a turn has not begun in an ideal, no later one of
+// its thread and mode has: after the section's own turn the first of each thread and mode decides. A few
+// turns are examined one by one; among many the first of each user is searched for.
 #include <errno.h>
 #include <string.h>
 
@@ -49,12 +49,12 @@ const uint32_t *rb_syncp_clock(const struct syncp_thread *t, uint32_t time)
     return t->version[low].clock;
 }
 
-// The clock that the thread has from `time` on, to be written to.
+// Returns the clock that the thread has from `time` on, for writing.
 static uint32_t *own_version(struct syncp *p, struct syncp_thread *t, uint32_t time)
 {
     struct syncp_version *last = &t->version[t->versions - 1];
 
-    if (last->from == time) // one event learns several things
+    if (last->from == time) // one event may learn several times
         return last->clock;
     if (!SYNCP_ROOM(p, t->version, t->versions, t->versions_room))
         return NULL;
@@ -116,7 +116,7 @@ static struct syncp_user *user_of(struct syncp *p, struct syncp_object *lock, ui
     return &lock->user[lock->users++];
 }
 
-// Whose turn is it now? SYNCP_NONE when memory is out.
+// Returns the number of the current turn; SYNCP_NONE when memory is out.
 static uint32_t take_turn(struct syncp *p, struct syncp_object *lock, uint32_t who, uint32_t time)
 {
     if (lock->turns > 0 && lock->turn[lock->turns - 1].thread == who)
@@ -178,7 +178,7 @@ void rb_syncp_release(struct syncp *p, uint32_t thread, uint32_t lock, bool shar
 
 uint32_t rb_syncp_section_at(const struct syncp_thread *t, uint32_t time)
 {
-    uint32_t low = 0, high = t->sections; // those before low begin in time, those from high on do not
+    uint32_t low = 0, high = t->sections; // sections before low begin in time, sections from high on do not
 
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
@@ -190,7 +190,7 @@ uint32_t rb_syncp_section_at(const struct syncp_thread *t, uint32_t time)
     return low - 1; // 0 - 1 is SYNCP_NONE
 }
 
-// The first of the user's turns after `turn`, or the end of the lock's.
+// Returns the first of the user's turns after `turn`, or the end of the lock's.
 static uint32_t next_turn(const struct syncp_user *user, uint32_t turn, uint32_t end)
 {
     uint32_t low = 0, high = user->count;
@@ -205,7 +205,7 @@ static uint32_t next_turn(const struct syncp_user *user, uint32_t turn, uint32_t
     return low < user->count ? user->turn[low] : end;
 }
 
-// Has this turn begun in the ideal, and does it exclude a section of `thread`?
+// Returns true if this turn has begun in the ideal and excludes a section of `thread`.
 static bool turn_overtakes(const struct syncp_turn *turn, uint32_t thread, bool shared, const uint32_t *ideal)
 {
     const uint32_t other = turn->thread & ~SYNCP_SHARED;

@@ -1,30 +1,30 @@
-// The accesses of each variable, and for each thread that comes to it which of them can still race with it.
+// The accesses of each variable, and for each thread that accesses it the ones that can still race with it.
 //
-// For two threads the ideal grows with both sides: a later access of either has a larger one. So what a
-// thread finds in its ideal with an access e1 stays there for good, e1 is behind it, and each thread goes
-// once through the accesses of each variable, with a cursor. It stops at the first that is a race, and asks
-// again with its next access.
+// For two threads the ideal grows with both sides: a later access of either has a larger one. An access e1
+// found in the ideal of a thread and e1 stays in it and is behind the thread for good. So each thread goes
+// once through the accesses of each variable, with a cursor. The cursor stops at the first access that
+// races, and the thread's next access continues there.
 //
-// Most accesses never need an ideal. These are behind a thread without one, and stay so:
-//   what its clock has seen;
-//   what lies in a section that excludes one it is in now: both have begun in any ideal of the two, so the
-//   end of the earlier one is in it, and the access with it.
+// Most accesses need no ideal. These are behind a thread without one, and stay so:
+//   accesses in its clock;
+//   accesses in a section that excludes one it is in now: both have begun in any ideal of the two, so the end
+//   of the earlier one is in it, and the access as well.
 //
 // Of several accesses of a thread in one stretch only the last counts: if the first races with e2, so does
-// the last. (Take the ideal of the first and e2, and add the events of the stretch up to the last: no section
-// begins there and nothing new is known, so it is closed still, and does not have the last.) It replaces the
-// one before where no thread has judged that yet.
+// the last. (Take the ideal of the first and e2, and add the events of the stretch up to the last. No
+// section begins there and the clock does not change, so the set is still closed, and does not contain the
+// last.) The last access replaces the one before unless a thread has judged that already.
 #include <errno.h>
 #include <string.h>
 
 #include "lab/predict/syncp.h"
 
-#define FEW 8u // accesses that are gone through from the start each time, without a view
+#define FEW 8u // so many accesses are examined from the start each time, without a view
 
 struct question {
     struct syncp *p;
     const struct syncp_thread *thread;
-    uint32_t number; // of the thread
+    uint32_t number; // number of the thread
     struct syncp_view *view;
     uint8_t kind;
 };
@@ -56,13 +56,13 @@ static bool in_excluding_sections(const struct question *q, const struct syncp_c
     return false;
 }
 
-// Behind the thread, seen without an ideal; its own are.
+// Returns true if the access is behind the thread without an ideal, or is its own.
 RB_INLINE bool is_behind(const struct question *q, const struct syncp_candidate *c)
 {
     return c->thread == q->number || c->time <= q->thread->clock[c->thread] || in_excluding_sections(q, c);
 }
 
-// The ideal of this thread's and the other's accesses that was asked for last, or an empty one.
+// Returns the kept ideal of the accesses of this thread and the other, or an empty one.
 static uint32_t *ideal_with(const struct question *q, uint32_t other)
 {
     struct syncp *p = q->p;
@@ -122,8 +122,8 @@ static bool all_behind(const struct question *q, const struct syncp_list *list)
     return true;
 }
 
-// Moves the thread's cursor to the first access that races, or to the end. One that raced in this stretch of
-// the thread still does: the ideal only gets more of the stretch.
+// Moves the thread's cursor to the first access that races, or to the end. An access that raced in this
+// stretch of the thread still does: the ideal only gains events of the stretch.
 static const struct syncp_candidate *find_race(const struct question *q, struct syncp_list *list)
 {
     uint32_t *cursor = &q->view->cursor[q->kind], judged = 0;
@@ -133,7 +133,7 @@ static const struct syncp_candidate *find_race(const struct question *q, struct 
         return &list->item[*cursor];
     while (*cursor < list->count && !found) {
         const struct syncp_candidate *c = &list->item[*cursor];
-        if (c->thread != q->number) // its own may go on changing
+        if (c->thread != q->number) // its own accesses may still change
             judged = *cursor + 1;
         if (is_behind(q, c) || in_ideal(q, c))
             ++*cursor;
@@ -149,7 +149,7 @@ static const struct syncp_candidate *find_race(const struct question *q, struct 
 int rb_syncp_check(struct syncp *p, uint32_t thread, struct syncp_variable *v, bool write,
                    struct rb_partner *partner)
 {
-    for (uint8_t kind = 2; kind-- > !write;) { // writes; and reads, for a write
+    for (uint8_t kind = 2; kind-- > !write;) { // writes; for a write also reads
         struct syncp_list *list = &v->list[kind];
         struct question q = {.p = p, .thread = &p->threads[thread], .number = thread, .kind = kind};
         if (list->count == 0 || list->only == thread || (list->count <= FEW && all_behind(&q, list)))
@@ -168,12 +168,13 @@ int rb_syncp_check(struct syncp *p, uint32_t thread, struct syncp_variable *v, b
 
 // ---- the lists -----------------------------------------------------------------------------------------
 
-// Takes out what lies below the floor: it is behind every thread.
+// Removes accesses below the floor, which are behind every thread.
 static bool compact_list(struct syncp *p, struct syncp_variable *v, uint8_t kind)
 {
     struct syncp_list *l = &v->list[kind];
     const size_t bytes = (l->count + UINT64_C(1)) * sizeof(uint32_t);
-    uint32_t *moved = rb_arena_alloc(p->world.arena, bytes); // where the first that stays, from here on, goes
+    uint32_t *moved = rb_arena_alloc(p->world.arena, bytes); // new index of each access, or of the first
+                                                             // one kept after it
     uint32_t kept = 0;
 
     if (!moved)
@@ -202,7 +203,7 @@ static bool make_room(struct syncp *p, struct syncp_variable *v, uint8_t kind)
         return false;
     if (l->count <= l->room / 4 * 3 && l->count < l->room)
         return true;
-    // Doubles the room, whether or not there is some now.
+    // Doubles the room even if some is left.
     uint32_t room = l->room;
     struct syncp_candidate *moved = rb_syncp_room(p, l->item, l->room, &room, sizeof(l->item[0]));
     if (!moved)

@@ -1,23 +1,23 @@
 // WCP, weak-causally-precedes (Kini, Mathur and Viswanathan, 2017): an order weaker than happens-before, so
 // that it finds races in other orders of the critical sections too. It is the smallest relation with
-//   (a) the end of a section comes before an access in a later section of the same lock that conflicts
-//       with an access in the first,
-//   (b) the end of a section comes before the end of a later section of the same lock if something in the
-//       first comes before something in the second,
-//   (c) whatever comes before something that happens before e comes before e, and whatever happens before
-//       something that comes before e comes before e,
+//   (a) the end of a section comes before an access in a later section of the same lock that conflicts with an
+//       access in the first,
+//   (b) the end of a section comes before the end of a later section of the same lock if an event of the
+//       first comes before an event of the second,
+//   (c) if x comes before y and y happens before e, x comes before e; if x happens before y and y comes before
+//       e, x comes before e,
 // and program order: that of each thread, fork, join, and the edges of R5 (docs/reordering.md), which no
-// other order could turn. In (b) "before" means either. Of the races it reports the first is one of another
-// order, unless that order is a deadlock. Of read-write locks, (a) and (b) hold for two sections that exclude
-// each other, which is to say unless both read-lock.
+// other order could reverse. In (b) "before" means either relation. The first reported race occurs in
+// another order, unless that order is a deadlock. For read-write locks, (a) and (b) hold for two sections
+// that exclude each other, that is, unless both read-lock.
 //
-// The clocks are those of the paper, but no clock is compared with a clock and none is copied unless it has
-// changed since the last copy (lab/predict/handover.h):
-//   - P_t[u] >= n implies that P_t has all of H_u as it was handed over at n: each n of u came into a
-//     clock together with that H. So a release is known by one number, in rules (a) and (b).
-//   - H_t[u] >= n implies the same of H_t, and that P_t has all of P_u as handed over then: P travels
+// The clocks are those of the paper, but clocks are never compared, and a clock is copied only if it has
+// changed since its last copy (lab/predict/handover.h):
+//   - P_t[u] >= n implies that P_t contains all of H_u as handed over at n: each n of u came into a clock
+//     together with that H. So one number identifies a release in rules (a) and (b).
+//   - H_t[u] >= n implies the same of H_t, and that P_t contains all of P_u as handed over then: P travels
 //     wherever H does.
-//   - C_t[u] >= n implies that C_t has all of C_u, P_t of P_u, H_t of H_u as handed over then.
+//   - C_t[u] >= n implies that C_t contains all of C_u, P_t of P_u, H_t of H_u as handed over then.
 #include "lab/predict/wcp.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ RB_INLINE struct wcp_thread *thread_of(struct wcp *p, uint32_t id)
 
 // ---- clocks --------------------------------------------------------------------------------------------
 
-// Called with what is new to the thread, before or after it is taken over.
+// Advances the time and drops the snapshot. Called before or after the thread takes over news.
 static void clock_changed(struct wcp *p, struct wcp_thread *t, struct rb_snapshot **copy)
 {
     rb_own_time_new(&t->base, &t->handed);
@@ -93,7 +93,7 @@ static void learn_others_p(struct wcp *p, struct wcp_thread *t, const struct rb_
     rb_clock_max(&p->clocks, t->c, t->p);
 }
 
-// A lock: H and P each from theirs.
+// Learns from a lock: H and P each from those of the hand-over.
 static void learn_lock(struct wcp *p, struct wcp_thread *t, const struct rb_handover *h,
                        const struct rb_snapshot *its_p)
 {
@@ -104,7 +104,7 @@ static void learn_lock(struct wcp *p, struct wcp_thread *t, const struct rb_hand
     learn_others_p(p, t, its_p);
 }
 
-// Program order between threads: all three from theirs, and the other's own time in C.
+// Learns from program order between threads: all three clocks, and the other thread's own time in C.
 static void learn_hard(struct wcp *p, struct wcp_thread *t, const struct rb_handover *h,
                        const struct rb_snapshot *its_p, const struct rb_snapshot *its_c)
 {
@@ -149,8 +149,8 @@ static int hand_over_lock(struct wcp *p, struct wcp_thread *t, struct rb_handove
     return wcp_hand_over(p, t, to);
 }
 
-// Program order is about to lead from t to another thread: rule (b) for the sections it is in. What is learnt
-// of one may let something of another through.
+// Applies rule (b) to the open sections of t before program order leads from t to another thread. Learning
+// for one section may enable another.
 static void leave_sections(struct wcp *p, struct wcp_thread *t)
 {
     for (bool more = t->depth > 0; more;) {
@@ -170,7 +170,7 @@ static int hand_over_hard(struct wcp *p, struct wcp_thread *t, struct rb_handove
     return hand_over_lock(p, t, to, to_p);
 }
 
-// Everything `from` did comes before everything `to` does next.
+// Orders all past events of `from` before the next event of `to`.
 static int thread_edge(struct wcp *p, uint32_t from, uint32_t to)
 {
     struct wcp_thread *a = thread_of(p, from), *b = thread_of(p, to);
@@ -217,7 +217,7 @@ static int begin_section(struct wcp *p, struct wcp_thread *t, uint64_t lock, boo
         t->sections = bigger;
         t->room = room;
     }
-    struct wcp_section *s = &t->sections[t->depth++]; // keeps the room for its notes
+    struct wcp_section *s = &t->sections[t->depth++]; // keeps the room for its uses
     rb_own_time_new(&t->base, &t->handed);
     s->lock = lock;
     s->depth = 1;
@@ -233,7 +233,7 @@ static void remove_section(struct wcp_thread *t, struct wcp_section *s)
     const uint32_t behind = (uint32_t)(&t->sections[--t->depth] - s);
 
     memmove(s, s + 1, behind * sizeof(*s));
-    t->sections[t->depth] = gone; // for the room of its notes
+    t->sections[t->depth] = gone; // for the room of its uses
 }
 
 static int acquire_lock(struct wcp *p, struct wcp_thread *t, uint64_t lock, bool reading)
@@ -249,7 +249,7 @@ static int acquire_lock(struct wcp *p, struct wcp_thread *t, uint64_t lock, bool
     if (!reading) {
         for (uint32_t i = 0; i < o->since.count; i++)
             learn_lock(p, t, &o->since.entries[i].from, o->since.entries[i].second);
-        rb_since_clear(&p->clocks, &o->since); // the end of this section has all of it
+        rb_since_clear(&p->clocks, &o->since); // the end of this section includes them
     }
     return begin_section(p, t, lock, reading);
 }
@@ -261,10 +261,10 @@ static int release_lock(struct wcp *p, struct wcp_thread *t, uint64_t lock)
 
     if (s && --s->depth > 0)
         return 0;
-    if (!s) // the discipline is broken: an edge for those that come, and no section
+    if (!s) // the discipline is broken: an edge for later acquires, and no section
         return hand_over_lock(p, t, &o->last, &o->last_p);
     const bool reading = s->reading;
-    rb_own_time_new(&t->base, &t->handed); // whoever has heard of the section from within has not of its end
+    rb_own_time_new(&t->base, &t->handed); // a thread may know the section from within, but not its end
     wcp_queue_consume(p, t, s);
     if (wcp_section_end(p, t, s) < 0 || wcp_queue_add(p, t, o, s) < 0)
         return -ENOMEM;
@@ -292,7 +292,8 @@ static int wcp_access(struct wcp *p, struct wcp_thread *t, const struct rb_event
     return 0;
 }
 
-// An event of an object of R5: after all earlier ones, or if it only acquires, after those that release.
+// Orders an event of an object of R5: after all earlier ones, or if it only acquires, after those that
+// release.
 static int in_order(struct wcp *p, struct wcp_thread *t, struct wcp_object *o, bool releases)
 {
     learn_hard(p, t, &o->last, o->last_p, o->last_c);

@@ -1,5 +1,6 @@
-// The state of WCP, shared by the meaning of each event (wcp.c), rule (a) (wcp_sections.c) and rule (b)
-// (wcp_queue.c). Private to predict/. docs/engines.md has the relation and why the clocks compute it.
+// The state of WCP, shared by the event handling (wcp.c), rule (a) (wcp_sections.c) and rule (b)
+// (wcp_queue.c). Private to predict/. docs/engines.md defines the relation and proves that the clocks
+// compute it.
 //
 //   n_t   base.epoch: t's local time
 //   h_t   H_t: h[u] is the highest time of u that happens before t's next event
@@ -20,28 +21,28 @@ struct wcp_reader {
     struct wcp_reader *next;
     uint32_t thread;
     uint32_t touched;               // by the section that is open now
-    struct rb_handover wrote, read; // H at the end of the last one that did
+    struct rb_handover wrote, read; // H at the end of the last one that wrote or read
 };
 
 enum { WCP_READ = 1, WCP_WROTE = 2 };
 
-// Sections of one lock that used one variable. Those that hold it to write are ordered by happens-before, so
-// that the H of the last one has those before it; of the two kept the second is for the thread of the first,
+// Sections of one lock that used one variable. Those that write-lock it are ordered by happens-before, so
+// the H of the last one includes the earlier ones. Two are kept: the second is for the thread of the first,
 // because a section does not conflict with those of its own thread.
 struct wcp_pair {
     uint64_t lock, variable;
-    // The last, and the last of another thread than that. Not in `read` if it wrote.
+    // The last, and the last of another thread than that. A section that wrote is not in `read`.
     struct rb_handover wrote[2], read[2];
     struct wcp_reader *readers; // one a thread
-    uint32_t touched;           // by the section that is open now, if it holds the lock to write
+    uint32_t touched;           // by the section that is open now, if it write-locks
 };
 
-struct wcp_section { // that a thread is in
+struct wcp_section { // a section that a thread is in
     uint64_t lock;
-    uint32_t depth; // of acquires of the lock
+    uint32_t depth; // number of nested acquires of the lock
     uint32_t begun; // n_t at the acquire
     bool reading;
-    struct wcp_pair *last; // looked up; NULL: none yet
+    struct wcp_pair *last; // the last one used; NULL: none yet
     // Pairs (readers, if it is reading) with `touched` set by this section.
     union {
         struct wcp_pair **pairs;
@@ -70,12 +71,12 @@ struct wcp_entry { // a section that has ended
 // Sections in an order in which each one's acquire happens before the next one's.
 struct wcp_queue {
     struct wcp_entry *entries; // a ring
-    struct wcp_place {         // [thread]; NULL: nothing was added yet
-        uint64_t next;         // number of the first entry the thread has not consumed
-        uint32_t hard;         // its count of edges of program order when it last looked
+    struct wcp_place {         // [thread]; NULL: the queue was always empty
+        uint64_t next;         // number of the first entry that the thread has not consumed
+        uint32_t hard;         // its count of program order edges at its last visit
     } * places;
     uint64_t first, end; // numbers of the entries kept
-    uint64_t leak;       // number of the last section that an edge of program order left, + 1; 0: none
+    uint64_t leak;       // number + 1 of the last section that an edge of program order left; 0: none
     uint32_t room;       // a power of two, or 0
 };
 
@@ -83,8 +84,8 @@ struct wcp_queue {
 
 struct wcp_object {
     struct rb_handover last;             // H of the last write section, or of the last event that releases
-    struct rb_snapshot *last_p, *last_c; // and P; and C, of an object that is no lock
-    struct rb_since since;               // read sections, or events that only acquire, since then
+    struct rb_snapshot *last_p, *last_c; // its P; its C, for an object that is no lock
+    struct rb_since since;               // read sections, or events that only acquire, after `last`
     struct wcp_queue writes;
     struct wcp_queue **reads; // [thread], NULL where a thread has none; NULL: no thread has
 };
@@ -92,10 +93,10 @@ struct wcp_object {
 struct wcp_thread {
     struct rb_thread base; // its clock is c
     uint32_t *h, *p, *c;   // NULL before its first event
-    // NULL: none made since the last change. That of C may lack what P has: the two go together.
+    // NULL: none since the last change. That of C may lack entries of P: the two go together.
     struct rb_snapshot *copy_h, *copy_p, *copy_c;
     bool handed;
-    uint32_t hard;                // edges of program order from other threads, counted
+    uint32_t hard;                // number of program order edges from other threads
     uint32_t handed_by;           // n_t when the last such edge left t; 0: none
     struct wcp_section *sections; // outermost first
     uint32_t depth, room;
@@ -109,24 +110,24 @@ struct wcp {
     struct wcp_object *objects;
     struct rb_cell *cells;
     struct wcp_table table;
-    uint64_t now; // number of the event at hand
+    uint64_t now; // number of the current event
 };
 
-// P_t := max(P_t, H of the release). True if there was something to learn.
+// Computes P_t := max(P_t, H of the release). Returns true if P_t changed.
 bool wcp_learn_p(struct wcp *, struct wcp_thread *, const struct rb_handover *);
-// t hands H_t over, with n_t. 0 or -ENOMEM, as all that follow.
+// Hands H_t over, with n_t. Returns 0 or -ENOMEM, as do the functions below.
 int wcp_hand_over(struct wcp *, struct wcp_thread *, struct rb_handover *);
 
-// An access inside of sections: rule (a), and a note of it in each.
+// Applies rule (a) to an access inside of sections, and records it in each of them.
 int wcp_sections_access(struct wcp *, struct wcp_thread *, uint64_t variable, bool write);
-// The section ends: what it used is handed to later sections.
+// Ends a section: hands its uses to later sections.
 int wcp_section_end(struct wcp *, struct wcp_thread *, struct wcp_section *);
 
-// The section of the lock that t is in, or NULL.
+// Returns the section of the lock that t is in, or NULL.
 struct wcp_section *wcp_section_of(const struct wcp_thread *t, uint64_t lock);
 
-// Rule (b) for a section of t that is about to end, or that program order is about to lead out of: true if
-// there was something to learn. And its entry, when it has ended.
+// Applies rule (b) to a section of t that is about to end, or that program order is about to leave. Returns
+// true if P_t changed. wcp_queue_add adds the entry of a section that has ended.
 bool wcp_queue_consume(struct wcp *, struct wcp_thread *, const struct wcp_section *);
 int wcp_queue_add(struct wcp *, struct wcp_thread *, struct wcp_object *,
                   const struct wcp_section *);

@@ -1,20 +1,20 @@
-// Rule (b): of two sections of a lock, the end of the first comes before the end of the second if something
-// in the first comes before something in the second, which is to say: if the acquire of the first comes
-// before the release of the second. The same where program order leads from within the second to another
-// thread, which would not hear of it otherwise; what is said below of releases holds for these events too.
+// Rule (b): of two sections of a lock, the end of the first comes before the end of the second if an event
+// of the first comes before an event of the second, that is, if the acquire of the first comes before the
+// release of the second. The same holds where program order leads from within the second to another thread,
+// which would otherwise miss the edge. The statements below about releases hold for these events too.
 //
-// The published algorithm has a queue for each lock and thread pair. Here each lock has one, with a place in
-// it for each thread: the sections of a lock that hold it to write are ordered by happens-before, so if the
-// acquire of a later one comes before some release by (a) to (c), those of the earlier ones do too, and each
-// thread consumes them from the front. A thread passes over its own. Sections that read-lock it are ordered
-// only with those of their own thread: they have a queue for each reader, which only write sections look at;
-// read sections do not exclude each other and the rule does not apply between them.
+// The published algorithm has a queue for each lock and thread pair. Here each lock has one, with a place
+// in it for each thread. The sections that write-lock it are ordered by happens-before, so if the acquire
+// of a later one comes before a release by (a) to (c), those of the earlier ones do too, and each thread
+// consumes them from the front. A thread skips its own. Sections that read-lock it are ordered only with
+// those of their own thread: they have a queue for each reader, which only write sections visit. Read
+// sections do not exclude each other and the rule does not apply between them.
 //
-// That a section's acquire, made at n_u by u, comes before t's release is n_u <= P_t[u] or C_t[u] (wcp.h): no
-// clocks are compared. Entries that every thread has consumed, or will never come for, go when the ring is
-// full, before it grows. Whether a thread will take the lock again is known if the trace was looked at before
-// (predict.h); where it is not, a thread that never takes the lock keeps all of its entries. In the
-// worst case the space is linear for any algorithm in one pass.
+// The acquire of a section, made at n_u by u, comes before t's release if n_u <= P_t[u] or C_t[u] (wcp.h):
+// no clocks are compared. Entries that every thread has consumed, or will never visit, are removed when the
+// ring is full, before it grows. A survey of the trace (predict.h) tells if a thread will take the lock
+// again; without it, a thread that never takes the lock keeps all of its entries. In the worst case the
+// space is linear for any algorithm in one pass.
 #include <errno.h>
 
 #include "lab/predict/wcp.h"
@@ -26,8 +26,8 @@ static struct wcp_entry *entry_at(const struct wcp_queue *q, uint64_t number)
     return &q->entries[number & (q->room - 1)];
 }
 
-// Does rule (b) let the release of the entry through to one of t? By (a) to (c), or because an edge of
-// program order left the section before its end.
+// Returns true if rule (b) orders the release of the entry before one of t: by (a) to (c), or because an
+// edge of program order left the section before its end.
 static bool is_ready(const struct wcp_thread *t, const struct wcp_entry *e)
 {
     const uint32_t u = e->release.thread, c = t->c[u];
@@ -35,12 +35,12 @@ static bool is_ready(const struct wcp_thread *t, const struct wcp_entry *e)
     return e->begun <= t->p[u] || (e->begun <= c && e->release.time > c);
 }
 
-// True if there was something to learn. What is learnt lets nothing more of this queue through: a later
-// section begins after the release learnt, whose H cannot have its time.
+// Consumes entries of one queue; true if P_t changed. The change enables no further entry of this queue: a
+// later section begins after the release learnt, whose H cannot contain its time.
 static bool consume_entries(struct wcp *p, struct wcp_thread *t, struct wcp_queue *q)
 {
     const uint32_t slot = t->base.slot;
-    const struct rb_handover *last = NULL; // consumed; its H has those before it
+    const struct rb_handover *last = NULL; // the last one consumed; its H includes the earlier ones
 
     if (!q->places)
         return false;
@@ -54,7 +54,7 @@ static bool consume_entries(struct wcp *p, struct wcp_thread *t, struct wcp_queu
             break;
         last = &e->release;
     }
-    // Program order need not come from the front; it says something new only if there is more of it.
+    // Sections left by program order need not be at the front. They matter only if there are new edges.
     for (uint64_t i = q->leak; place->hard != t->hard && i > at; i--) {
         const struct wcp_entry *e = entry_at(q, i - 1);
         if (e->release.thread != slot && is_ready(t, e)) {
@@ -82,14 +82,14 @@ bool wcp_queue_consume(struct wcp *p, struct wcp_thread *t, const struct wcp_sec
     return learnt;
 }
 
-// Or is in a section of it, which it may never end.
+// Returns true if the thread will use the lock again, or is in a section of it, which may never end.
 static bool comes_again(const struct wcp *p, uint64_t lock, uint32_t thread)
 {
     return !p->world.last_use || p->world.last_use(p->world.survey, lock, thread) > p->now ||
            wcp_section_of(&p->threads[thread], lock);
 }
 
-// Lets go of what no thread will consume.
+// Removes entries that no thread will consume.
 static void trim_queue(struct wcp *p, struct wcp_queue *q, uint64_t lock)
 {
     uint64_t all = q->end;
@@ -138,7 +138,7 @@ int wcp_queue_add(struct wcp *p, struct wcp_thread *t, struct wcp_object *o,
         q->places = rb_arena_zalloc(p->world.arena, p->world.threads * sizeof(*q->places));
         if (!q->places)
             return -ENOMEM;
-        if (s->reading) // it never looks at its own
+        if (s->reading) // a reader never visits its own queue
             q->places[t->base.slot].next = UINT64_MAX;
     }
     if (q->end - q->first == q->room) {

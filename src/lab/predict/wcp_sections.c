@@ -1,9 +1,10 @@
 // Rule (a): the end of a section comes before an access in a later section of the same lock that conflicts
-// with one in the first. For each lock and variable that met, the table has the H of the last such section;
-// sections note the pairs they used, each once, so that ending one costs what it used and nothing else.
+// with an access in the first. For each lock and variable used together, the table has the H of the last
+// such section. A section records the pairs it used, each once, so that its end costs no more than its
+// uses.
 //
-// Two sections that only read-lock the lock do not exclude each other and the rule does not apply; of a read
-// section and a write section it does.
+// The rule does not apply to two sections that read-lock the lock, because they do not exclude each other.
+// It applies to a read section and a write section.
 #include <errno.h>
 #include <string.h>
 
@@ -64,7 +65,7 @@ static void *grow_array(struct rb_arena *a, void *old, uint32_t room, uint32_t m
     return bigger;
 }
 
-// A pair that is not in the table yet, without its place there.
+// Makes a pair that is not in the table yet, without its place there.
 static struct wcp_pair *new_pair(struct wcp *p, uint64_t lock, uint64_t variable)
 {
     struct wcp_table *t = &p->table;
@@ -91,7 +92,7 @@ static struct wcp_pair *new_pair(struct wcp *p, uint64_t lock, uint64_t variable
     return pair;
 }
 
-// Made if it is not there; NULL when memory is out.
+// Returns the pair, made if necessary; NULL when memory is out.
 static struct wcp_pair *pair_of(struct wcp *p, uint64_t lock, uint64_t variable)
 {
     struct wcp_table *t = &p->table;
@@ -145,7 +146,7 @@ static int note_use(struct wcp *p, struct wcp_section *s, void *what)
     return 0;
 }
 
-// Of the last two by different threads, the later one that is not the thread's own.
+// Learns, of the last two sections by different threads, the later one that is not the thread's own.
 static void learn_other(struct wcp *p, struct wcp_thread *t, const struct rb_handover last[2])
 {
     wcp_learn_p(p, t, &last[last[0].thread == t->base.slot]);
@@ -155,7 +156,7 @@ static void learn_readers(struct wcp *p, struct wcp_thread *t, const struct wcp_
                           bool write)
 {
     for (const struct wcp_reader *r = pair->readers; r; r = r->next) {
-        wcp_learn_p(p, t, &r->wrote); // nothing to learn from one's own
+        wcp_learn_p(p, t, &r->wrote); // the thread's own release has no news
         if (write)
             wcp_learn_p(p, t, &r->read);
     }

@@ -1,10 +1,11 @@
-// The order. Each thread's events come in its own order, and each counter's in that of their numbers; a
-// thread begins after its fork, and a join comes after the last event of who is joined. An event is ready
-// when it is the next of its thread and all of that holds. Of the ready ones the one with the lowest
-// (generation, clock) goes first, so that the trace looks like what happened; that it *could* have happened
-// rests on the rules alone.
+// The order of the merged trace. The events of each thread keep its order, and those of each counter the
+// order of their numbers. A thread begins after its fork, and a join comes after the last event of the
+// joined thread. An event is ready when it is the next of its thread and all these rules hold. Among ready
+// events the one with the lowest (generation, clock) goes first, so that the trace resembles the execution.
+// The rules alone guarantee that the order is possible.
 //
-// The first pass says which numbers there are, so that one that was taken and not written holds nobody up.
+// The first pass collects the numbers in use, so that a number that was taken but not written blocks no
+// thread.
 #include "lab/record/merge.h"
 
 #include <errno.h>
@@ -15,26 +16,26 @@
 #include "lab/record/merge_out.h"
 
 #define NONE            UINT32_MAX
-#define NUMBERS_AHEAD   (UINT64_C(1) << 20) // numbers beyond the events there are: more is damage
+#define NUMBERS_AHEAD   (UINT64_C(1) << 20) // larger numbers are damage, relative to the number of events
 #define PROGRESS_EVENTS (1u << 16)
 
 struct counter {
     uint64_t *seen; // bit n: number n was written
     uint64_t words;
-    uint64_t next; // whose turn it is
+    uint64_t next; // the number whose event goes next
 };
 
 // A thread, by its index in rb_out.
 struct line {
-    struct rb_raw_cursor *cursor; // NULL before it starts and after its end
-    struct rb_raw_event event;    // the next one
-    struct rb_raw_event access;   // the atomic access it comes with, if `with_access`
-    struct rb_raw_event ahead;    // the one behind it, if `has_ahead`
+    struct rb_raw_cursor *cursor; // NULL before the thread starts and after its end
+    struct rb_raw_event event;    // the next event
+    struct rb_raw_event access;   // the atomic access that comes with it, if `with_access`
+    struct rb_raw_event ahead;    // the event behind it, if `has_ahead`
     bool with_access, has_ahead;
-    bool forked, ended; // as the first pass says
+    bool forked, ended; // known from the first pass
     bool done;
-    uint32_t waiting; // next in a list of those that wait for the same
-    uint32_t joiners; // who waits for its end
+    uint32_t waiting; // next in a list of lines that wait for the same event
+    uint32_t joiners; // lines that wait for its end
 };
 
 struct merge {
@@ -61,7 +62,8 @@ static int no_memory(struct merge *m)
 
 // ---- first pass ----------------------------------------------------------------------------------------
 
-// Bits are set once: a number that comes twice, or is far beyond what was recorded, is damage.
+// Notes a number of the first pass. Bits are set once: a number that comes twice, or is far beyond the
+// number of events, is damage.
 static int note_number(struct merge *m, const struct rb_raw_event *event)
 {
     struct counter *c = &m->counter[rb_raw_counter_of(event->op, event->address)];
@@ -155,7 +157,7 @@ static int first_pass(struct merge *m)
     struct rb_raw_event event;
     int status = 0;
 
-    // In the same order, so that the index of a thread is the same here and there.
+    // In the same order, so that both tables have the same index for a thread.
     for (uint32_t t = 0; t < raw->threads; t++)
         if (rb_out_thread(&m->out, raw->thread[t].id) != t || !more_lines(m))
             return no_memory(m);
@@ -232,7 +234,7 @@ static bool is_ready(struct merge *m, uint32_t t)
     return true;
 }
 
-// Into the heap, or to the others that wait.
+// Puts a line into the heap, or into the list that it waits in.
 static void file_line(struct merge *m, uint32_t t)
 {
     struct line *l = &m->line[t];
@@ -248,13 +250,14 @@ static void file_line(struct merge *m, uint32_t t)
     *list = t;
 }
 
-// An acquiring atomic operation is recorded behind the access it orders; here they are one event.
+// Returns true if the event belongs to the access. An acquiring atomic operation is recorded behind the
+// access it orders; here they are one event.
 static bool belongs_to(const struct rb_raw_event *access, const struct rb_raw_event *event)
 {
     return (event->op == RB_LOAD || event->op == RB_RMW) && event->address == access->address;
 }
 
-// The next event of a thread. Returns 1, 0 at its end, or a negative errno.
+// Loads the next event of a thread. Returns 1, 0 at its end, or a negative errno.
 static int load_event(struct merge *m, struct line *l)
 {
     int status = 1;
@@ -268,7 +271,7 @@ static int load_event(struct merge *m, struct line *l)
     if (status <= 0 || l->event.op < RB_RAW_ATOMIC_READ || l->event.op > RB_RAW_ATOMIC_WRITE)
         return status;
     status = rb_raw_next(m->raw, l->cursor, &l->ahead, m->error);
-    if (status == 0) { // cut off, perhaps, between the access and what orders it
+    if (status == 0) { // perhaps cut off between the access and the operation that orders it
         m->notes->tail++;
         m->done++;
     }
@@ -284,7 +287,7 @@ static int load_event(struct merge *m, struct line *l)
     return 1;
 }
 
-// Loads the next event and files it, or ends the thread and lets those go on who wait for that.
+// Loads the next event and files it, or ends the thread and releases its joiners.
 static int go_on(struct merge *m, uint32_t t)
 {
     struct line *l = &m->line[t];
@@ -323,7 +326,8 @@ static int start_thread(struct merge *m, uint32_t t)
     return go_on(m, t);
 }
 
-// Number `done` has had its turn: whoever has the next one is ready, if it is there already.
+// Advances a counter after number `done`. The line with the next number becomes ready, if it is there
+// already.
 static void next_turn(struct merge *m, uint32_t counter, uint64_t done)
 {
     struct counter *c = &m->counter[counter];

@@ -6,10 +6,10 @@
 #include "base/rng.h"
 
 #define GRANULES     (RB_MEMORY_PAGE / 8)
-#define GRANULE_BITS 45 // of a granule's number
+#define GRANULE_BITS 45 // of the number of a granule
 #define THREAD_BITS  (64 - GRANULE_BITS)
-#define MOST_THREADS (1u << THREAD_BITS) // whose atomic accesses count; those of others are left out
-#define MOST_VARS    UINT32_MAX          // and so variables + 1 fit 32 bits
+#define MOST_THREADS (1u << THREAD_BITS) // atomic accesses of further threads are left out
+#define MOST_VARS    UINT32_MAX          // so that variables + 1 fit 32 bits
 #define IN_PAGE      (RB_MEMORY_PAGE - 1)
 #define MOST_ADDRESS ((UINT64_C(1) << 48) - 1)
 
@@ -89,7 +89,7 @@ static struct rb_memory_page *make_page(struct rb_memory *m, uint64_t number)
     return p;
 }
 
-// The rest of a range that lies in its first page.
+// Returns the size of the part of a range that lies in its first page.
 static uint64_t piece_in_page(uint64_t address, uint64_t size)
 {
     const uint64_t room = RB_MEMORY_PAGE - (address & IN_PAGE);
@@ -109,7 +109,7 @@ static bool get_bit(const uint64_t *bits, uint64_t i)
 
 // ---- first pass ----------------------------------------------------------------------------------------
 
-// A granule with its thread, in one word: addresses have 48 bits, so granules 45.
+// Packs a granule and its thread into one word: addresses have 48 bits, so granules 45.
 static uint64_t pair_key(uint64_t granule, uint32_t thread)
 {
     return granule << THREAD_BITS | thread;
@@ -189,7 +189,7 @@ bool rb_memory_settle(struct rb_memory *m)
             parts += (unsigned)__builtin_popcountll(p->begins[w]);
         }
         for (unsigned w = 0; w < RB_LENGTH(p->plain); w++)
-            p->atomic[w] &= p->plain[w]; // from now on: both
+            p->atomic[w] &= p->plain[w]; // from now on: accessed both ways
         p->id = calloc(parts, sizeof(*p->id));
         if (!p->id)
             return false;
@@ -222,8 +222,8 @@ static bool new_variable(struct rb_memory *m, uint64_t address, uint32_t thread,
     return true;
 }
 
-// The variable of the atomic accesses of a thread to a part, known by the part's own, which is another in
-// each of its lives.
+// Finds the variable of the atomic accesses of a thread to a part. The key is the part's own variable,
+// which differs in each of its lives.
 static bool shared_variable(struct rb_memory *m, uint32_t part, uint64_t address, uint32_t thread,
                             uint32_t *id)
 {
@@ -269,7 +269,7 @@ struct touch {
     void *context;
 };
 
-// One part, which is variable `id - 1`, in a granule that both kinds of accesses are used on.
+// Touches one part, which is variable `id - 1`, in a granule with both kinds of accesses.
 static bool touch_mixed(const struct touch *t, uint64_t address, uint32_t id)
 {
     const struct rb_memory *m = t->m;
@@ -294,7 +294,7 @@ static bool touch_mixed(const struct touch *t, uint64_t address, uint32_t id)
     return true;
 }
 
-// Number of parts of the page that begin before the byte.
+// Returns the number of parts of the page that begin before the byte.
 static unsigned rank_of(const struct rb_memory_page *p, uint64_t byte)
 {
     const uint64_t below = (UINT64_C(1) << (byte % 64)) - 1;
@@ -350,7 +350,7 @@ bool rb_memory_touch(struct rb_memory *m, uint64_t address, uint64_t size, uint3
         struct rb_memory_page *p = find_page(m, address / RB_MEMORY_PAGE);
         const uint64_t from = address & IN_PAGE;
         n = piece_in_page(address, size);
-        // An access of an earlier generation is compared with nothing: the merge has none.
+        // An access of an earlier generation is compared with no other: the merge has none.
         if (p && !touch_page(&t, p, from, from + n, generation < m->generation))
             return false;
     }
@@ -367,7 +367,8 @@ bool rb_memory_mixed(struct rb_memory *m, uint64_t address, uint64_t size)
     return false;
 }
 
-// Parts that lie in the range or reach into it: whatever touched them touched bytes that are now others.
+// Forgets parts that lie in the range or reach into it: their former accesses touched bytes of earlier
+// lives.
 static void forget_page(struct rb_memory_page *p, uint64_t from, uint64_t to)
 {
     const unsigned first = rank_of(p, from) - !get_bit(p->begins, from),
@@ -380,7 +381,7 @@ void rb_memory_forget(struct rb_memory *m, uint64_t from, uint64_t bytes)
 {
     const uint64_t to = from + bytes, pages = bytes / RB_MEMORY_PAGE + 2;
 
-    if (pages > m->slots) { // fewer pages are there than the range has
+    if (pages > m->slots) { // fewer pages exist than the range has
         for (uint64_t i = 0; i < m->slots; i++) {
             const uint64_t at = m->slot[i] ? m->slot[i]->number * RB_MEMORY_PAGE : MOST_ADDRESS;
             if (at < to && at + RB_MEMORY_PAGE > from)

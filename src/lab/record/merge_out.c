@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define EXCLUSIVE 1024u // threads that have numbers of their own
+#define EXCLUSIVE 1024u // number of threads that have numbers of their own
 
 static bool grow_array(void *array, uint64_t *room, uint64_t needed, size_t size)
 {
@@ -62,7 +62,7 @@ static void add_idle(struct rb_out *o, struct rb_out_idles *list, uint32_t n)
         list->entry[list->count++] = (struct rb_out_idle){n, o->number[n].uses};
 }
 
-// A number of the list that nobody has taken since; UINT32_MAX if there is none.
+// Returns a number of the list that is still free; UINT32_MAX if there is none.
 static uint32_t take_idle(struct rb_out *o, struct rb_out_idles *list)
 {
     while (list->first < list->count) {
@@ -77,12 +77,13 @@ static uint32_t take_idle(struct rb_out *o, struct rb_out_idles *list)
     return UINT32_MAX;
 }
 
-// The thread's number in the trace; `creator` is who forks it, or UINT32_MAX.
+// Returns the thread's number in the trace. `creator` is the thread that forks it, or UINT32_MAX.
 //
-// Clocks grow with the numbers there are, so threads share: beyond EXCLUSIVE a new thread goes on under the
-// number of one that its creator has joined. Everything the one did is ordered before the other anyway, so
-// the trace means the same. Only when there are more than a trace holds does it take that of any thread that
-// has ended, which orders the two: that may hide a race and invents none.
+// Clocks grow with the highest number, so threads share numbers. Beyond EXCLUSIVE a new thread continues
+// under the number of one that its creator has joined. All events of the joined thread are ordered before
+// those of the new one anyway, so the trace means the same. Only if there are more threads than a trace
+// holds does it take the number of any ended thread, which orders the two: that may hide a race and invents
+// none.
 static uint32_t number_of(struct rb_out *o, uint32_t t, uint32_t creator)
 {
     struct rb_out_thread *thread = &o->thread[t];
@@ -136,7 +137,7 @@ static void put_event(struct rb_out *o, enum rb_op op, uint32_t thread, uint64_t
     rb_writer_put(&o->writer, &event, outermost);
 }
 
-// A dense number for a place in the code; `places` has those met so far.
+// Returns a dense number for a place in the code; `places` has those known so far.
 static uint32_t intern_place(struct rb_out *o, struct rb_id_map *map, uint64_t **places, uint64_t *room,
                        uint64_t place)
 {
@@ -179,7 +180,7 @@ static void put_access(struct rb_out *o, uint32_t t, const struct rb_raw_event *
         o->out_of_memory = true;
 }
 
-// The lock that the object at the address is now.
+// Returns the lock that the object at the address is now.
 static uint64_t lock_at(struct rb_out *o, uint64_t address)
 {
     const uint32_t object = rb_id_map_get(&o->object_of, address);
@@ -208,9 +209,8 @@ static void object_gone(struct rb_out *o, uint64_t address)
         o->lock_of[object] = 0;
 }
 
-// Who holds a lock that another now takes lets go of it first, as far as the trace is concerned: an ordering
-// too many. Only for locks that are also read-locked; a wait would do for others, but does not see
-// read-unlocks.
+// Releases a lock that another thread takes now on behalf of its holder, which adds an ordering. Only for
+// locks that are also read-locked: a wait would do for others, but ignores read-unlocks.
 static void take_away(struct rb_out *o, uint64_t lock)
 {
     struct rb_lock_state *held = &o->lock[lock].held;
@@ -220,7 +220,8 @@ static void take_away(struct rb_out *o, uint64_t lock)
         put_event(o, RB_RELEASE, owner, lock, 0, rb_lock_apply(held, RB_RELEASE, owner) == RB_LOCK_OUTER);
 }
 
-// Locks of all kinds, so that the trace keeps the discipline of docs/trace-format.md, section 7.
+// Writes events of locks of all kinds so that the trace keeps the discipline of docs/trace-format.md,
+// section 7.
 static void put_lock(struct rb_out *o, uint32_t n, enum rb_op op, uint64_t lock)
 {
     struct rb_out_lock *l = &o->lock[lock];
@@ -246,7 +247,7 @@ static void put_lock(struct rb_out *o, uint32_t n, enum rb_op op, uint64_t lock)
     put_event(o, op, n, lock, 0, verdict == RB_LOCK_OUTER);
 }
 
-// Which function is left is the innermost one that was entered.
+// Writes the entry or exit of a function. An exit leaves the innermost function that was entered.
 static void put_function(struct rb_out *o, uint32_t t, const struct rb_raw_event *event)
 {
     struct rb_out_thread *thread = &o->thread[t];
@@ -340,7 +341,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-// "function file:line (module+0xoffset)", as far as it is known.
+// Writes "function file:line (module+0xoffset)", as far as it is known.
 static void name_code(const struct rb_out *o, uint64_t place, bool function, char *name, size_t room)
 {
     uint64_t offset;

@@ -1,5 +1,5 @@
-// The engines a trace can be run through: those that also live in running programs (engine/engine.h), and the
-// predictive ones, which need all of the trace. Tool side.
+// The engines for traces: those that also run in programs (engine/engine.h), and the predictive ones, which
+// need the whole trace. Tool side.
 #ifndef RB_LAB_REPLAY_ENGINES_H
 #define RB_LAB_REPLAY_ENGINES_H
 

@@ -1,5 +1,5 @@
-// From sparse numbers to dense ones (0, 1, 2 … in order of appearance), emptied in constant time: RPT's
-// windows name few of a trace's variables and locks, and must not pay for the rest. Tool side.
+// Maps sparse numbers to dense ones (0, 1, 2 … in order of appearance), and is emptied in constant time:
+// RPT's windows name few of a trace's variables and locks, and must not pay for the rest. Tool side.
 #ifndef RB_LAB_REPLAY_ID_MAP_H
 #define RB_LAB_REPLAY_ID_MAP_H
 
@@ -17,7 +17,7 @@ struct rb_id_map {
     uint32_t count, round;
 };
 
-// The dense number of `key`, given now if it has none; UINT32_MAX when memory is out.
+// Returns the dense number of `key`, assigned now if it has none; UINT32_MAX when memory is out.
 uint32_t rb_id_map_get(struct rb_id_map *m, uint64_t key);
 void rb_id_map_clear(struct rb_id_map *m);
 void rb_id_map_free(struct rb_id_map *m);

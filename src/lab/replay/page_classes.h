@@ -1,5 +1,5 @@
-// Which records of a page are accesses, which order threads, and which do neither: one bit a record, from the
-// records' top two bits alone.
+// Sorts the records of a page into accesses, events that order threads, and others: one bit a record, from
+// the records' top two bits alone.
 #ifndef RB_LAB_REPLAY_PAGE_CLASSES_H
 #define RB_LAB_REPLAY_PAGE_CLASSES_H
 
@@ -15,11 +15,11 @@ struct rb_classes {
     struct rb_mask access, order, quiet; // order: synchronisation, fork, join; quiet: functions, marks
 };
 
-// Records [from, to) of a page; the bits of others are 0.
+// Classifies records [from, to) of a page; the bits of other records are 0.
 void rb_classify(const uint64_t *words, uint32_t from, uint32_t to, bool wide, struct rb_classes *c);
 
-// Position of the n-th set bit (from 0) of x, which has more than n. Halves the word by population counts
-// instead of counting bits off: no branch to guess.
+// Returns the position of the n-th set bit (from 0) of x, which has more than n. Halves the word by
+// population counts, so that there is no branch to predict.
 RB_INLINE unsigned rb_select64(uint64_t x, uint64_t n)
 {
     unsigned at = 0;

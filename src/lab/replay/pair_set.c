@@ -10,7 +10,7 @@ static uint64_t hash_pair(uint64_t low, uint64_t high)
     return rb_mix64(rb_mix64(low + 0x9e3779b97f4a7c15u) + high);
 }
 
-// The slot that holds the pair, or the free one where it belongs. Needs a free slot.
+// Returns the slot of the pair, or the free slot where it belongs. Needs a free slot.
 static struct rb_pair_slot *slot_of(const struct rb_pair_set *set, uint64_t low, uint64_t high)
 {
     const uint64_t mask = set->capacity - 1;

@@ -1,5 +1,5 @@
-// A set of unordered pairs of small numbers, with how often each was added: static races (two locations) and
-// racy variables. Open addressing; memory grows with the distinct pairs. Tool side.
+// A set of unordered pairs of small numbers, with the number of times each was added: static races (two
+// locations) and racy variables. Open addressing; memory grows with the distinct pairs. Tool side.
 #ifndef RB_LAB_REPLAY_PAIR_SET_H
 #define RB_LAB_REPLAY_PAIR_SET_H
 
@@ -16,11 +16,11 @@ struct rb_pair_set {
     uint64_t count;
 };
 
-// Adds one occurrence; false when memory is out.
+// Adds one occurrence. Returns false when memory is out.
 bool rb_pair_add(struct rb_pair_set *set, uint64_t a, uint64_t b);
-// NULL if absent.
+// Returns NULL if the pair is absent.
 const struct rb_pair_slot *rb_pair_find(const struct rb_pair_set *set, uint64_t a, uint64_t b);
-// How many pairs of `set` are in `other` as well.
+// Returns the number of pairs of `set` that are in `other` as well.
 uint64_t rb_pair_common(const struct rb_pair_set *set, const struct rb_pair_set *other);
 void rb_pair_free(struct rb_pair_set *set);
 

@@ -1,6 +1,6 @@
 // One pass over the synchronisation of a trace. A lock breaks the discipline if it is taken while another
-// thread has it, or taken both ways by one, or released by a thread that has not taken it that way: then it
-// is no lock to reason about sections with, and its events keep their order. More order means fewer reports,
+// thread holds it, or taken both ways by one thread, or released by a thread that has not taken it that
+// way. Then its sections have no meaning, and its events keep their order. More order means fewer reports,
 // never a false one.
 #include "lab/replay/predict_survey.h"
 
@@ -14,9 +14,9 @@
 #define FIRST_CAPACITY 1024u
 
 struct object {
-    struct rb_lock_state held; // to write
-    uint32_t readers;          // threads that hold it to read
-    bool locked, used;         // has lock events; has others
+    struct rb_lock_state held; // by a writer
+    uint32_t readers;          // number of threads that hold it to read
+    bool locked, used;         // it has lock events; it has others
 };
 
 struct survey {
@@ -80,7 +80,7 @@ static void note_use(struct survey *s, const struct rb_event *e, uint64_t at)
 
 // ---- pass ----------------------------------------------------------------------------------------------
 
-// Returns whether the event breaks the discipline.
+// Applies a lock event. Returns true if it breaks the discipline.
 static bool lock_event(struct survey *s, struct object *o, const struct rb_event *e)
 {
     enum rb_lock_verdict v;
@@ -128,7 +128,7 @@ static void one_page(struct survey *s, const struct rb_page *page, const struct 
         for (uint64_t work = classes->order.bits[w]; work; work &= work - 1) {
             const uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(work);
             const struct rb_event e = rb_unpack(&s->reader->layout, page->words + (wide ? 2u * i : i), wide);
-            // A target that is in no table is found by who uses it.
+            // The consumer of an event reports a target outside all tables.
             if (rb_op_info[e.op].text && rb_op_info[e.op].space == RB_SPACE_LOCK && e.target < s->limit)
                 one_event(s, &e, page->first + i);
         }

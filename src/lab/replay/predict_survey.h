@@ -1,6 +1,6 @@
-// What the predictive engines need to know of a trace before its first event: which objects keep the order of
-// all their events (docs/reordering.md, R5, and locks used without discipline), and when a thread has used a
-// lock for the last time. Tool side.
+// Facts about a trace that the predictive engines need before its first event: the objects that keep the
+// order of all their events (docs/reordering.md, R5, and locks used without discipline), and the last use
+// of each lock by each thread. Tool side.
 #ifndef RB_LAB_REPLAY_PREDICT_SURVEY_H
 #define RB_LAB_REPLAY_PREDICT_SURVEY_H
 
@@ -8,7 +8,7 @@
 #include "trace/reader.h"
 
 struct rb_survey {
-    uint64_t *hard; // as lab/predict/predict.h has it; NULL: no object is
+    uint64_t *hard; // as in lab/predict/predict.h; NULL: no object is hard
     struct rb_last_use {
         uint64_t key; // lock and thread; 0: empty
         uint64_t event;
@@ -18,14 +18,14 @@ struct rb_survey {
 
 struct rb_survey_wants {
     bool lenient;  // locks may be misused
-    bool last_use; // rb_survey_last_use will be asked
+    bool last_use; // rb_survey_last_use will be called
 };
 
-// Reads the trace, unless its header says that there is nothing to know. Memory from the arena. 0 or a
-// negative errno with `e`.
+// Reads the trace, unless its header proves that there are no such facts. Takes memory from the arena.
+// Returns 0, or a negative errno with `e`.
 int rb_survey_make(struct rb_survey *, const struct rb_reader *, struct rb_survey_wants, struct rb_arena *,
                    struct rb_error *e);
-// As lab/predict/predict.h has it.
+// Implements last_use of lab/predict/predict.h.
 uint64_t rb_survey_last_use(const void *survey, uint64_t lock, uint32_t thread);
 
 #endif

@@ -47,12 +47,12 @@ int rb_ahead_start(struct rb_ahead *a, const struct rb_reader *r, struct rb_erro
         if (!a->batch[i].pages || !a->batch[i].classes)
             return rb_internal(e, "out of memory for reading ahead");
     }
-    // Without a second thread (too short, or none to be had) batches are filled when they are wanted.
+    // Without a second thread (short trace, or none available) batches are filled on demand.
     a->threaded = r->pages > 2 * RB_AHEAD_PAGES && pthread_create(&a->thread, NULL, read_batches, a) == 0;
     return 0;
 }
 
-// Makes the batch that holds page `next` the analysis' own; without a second thread, fills it first.
+// Hands the batch with page `next` to the analysis; fills it first if there is no second thread.
 static struct rb_ahead_batch *batch_of_next(struct rb_ahead *a)
 {
     struct rb_ahead_batch *b = &a->batch[a->turn];

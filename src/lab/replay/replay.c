@@ -1,6 +1,6 @@
-// The pass over a trace: sorts the events of a page into classes by their top bits, lets a gap sampler choose
-// among the accesses, and walks what is left: synchronisation, and the accesses the sampler wants. The others
-// are never looked at, so their records are checked (thread, location, target) only when used.
+// The pass over a trace. It sorts the events of a page into classes by their top bits, lets a gap sampler
+// choose among the accesses, and walks the rest: synchronisation, and the sampled accesses. The other
+// records are never read, so a record is checked (thread, location, target) only when it is used.
 #include "lab/replay/replay.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ void rb_state_warn(struct rb_state *s, const struct rb_event *e, uint64_t index,
 
 // ---- the stream ----------------------------------------------------------------------------------------
 
-// A page being fed; copied into registers by the loops.
+// A page that is being fed; the loops copy it into registers.
 struct page_feed {
     struct rb_state *s;
     const uint64_t *words;
@@ -92,8 +92,7 @@ RB_INLINE void prefetch_cell(const struct page_feed *f, uint32_t i, bool wide)
     __builtin_prefetch(&f->s->cells[event_at(f, i, wide).target], 1);
 }
 
-// The accesses of this page that a gap sampler takes: as many as the gaps reach. Their cells are asked for
-// now and used later.
+// Chooses the accesses of this page that a gap sampler takes. Prefetches their cells, which are used later.
 RB_INLINE void draw_gaps(const struct page_feed *f, const struct rb_mask *accesses, struct rb_mask *taken,
                          bool wide)
 {
@@ -116,10 +115,10 @@ RB_INLINE void draw_gaps(const struct page_feed *f, const struct rb_mask *access
 
 static RB_NOINLINE int bad_record(const struct page_feed *f, uint32_t i)
 {
-    struct rb_reader checking = *f->s->reader; // the reading thread may be at work with the original
+    struct rb_reader checking = *f->s->reader; // the reading thread may be using the original
     struct rb_event event;
 
-    // The reader's own check finds the same fault and words it.
+    // The reader's own check finds the same fault and describes it.
     rb_reader_records_at_use(&checking, false);
     if (rb_reader_event(&checking, f->first + i, &event, f->s->error) < 0)
         return -EINVAL;
@@ -127,7 +126,7 @@ static RB_NOINLINE int bad_record(const struct page_feed *f, uint32_t i)
                         f->first + i);
 }
 
-// Out of line and by position: the loop keeps its event in registers.
+// Reports a warning. Out of line and by position, so that the loop keeps its event in registers.
 static RB_NOINLINE void warn_at(const struct page_feed *f, uint32_t i, const struct rb_partner *p)
 {
     const struct rb_event e = event_at(f, i, f->layout.record_bytes == 16);
@@ -142,7 +141,7 @@ static RB_NOINLINE int rare_at(const struct page_feed *f, uint32_t i)
     return rb_state_event(f->s, &e);
 }
 
-// An access; a negative errno only if the record is bad.
+// Feeds an access. Returns a negative errno only if the record is bad.
 RB_INLINE int access_at(const struct page_feed *f, uint32_t i, bool record, bool wide, bool windowed)
 {
     struct rb_state *s = f->s;
@@ -206,10 +205,10 @@ uint64_t rb_replay_clock_bytes(const struct rb_reader *r)
     return threads * threads * sizeof(uint64_t);
 }
 
-// How the sampler wants to be served; a compile-time constant in the loops below.
+// The interface of the sampler; a compile-time constant in the loops below.
 enum manner { ALL, ALL_WINDOWED, GAPS, GAPS_CHECKED, ASKED };
 
-// Walks the events of a page that matter, in order.
+// Walks the relevant events of a page in order.
 RB_INLINE int feed_page(const struct page_feed *f, bool wide, enum manner manner, bool so)
 {
     struct rb_state *s = f->s;
@@ -249,7 +248,8 @@ RB_INLINE int feed_page(const struct page_feed *f, bool wide, enum manner manner
     return status;
 }
 
-// One loop for each way of sampling, and one more for the default engine where synchronisation dominates.
+// Selects the loop: one for each interface of samplers, and one more for the default engine, where
+// synchronisation dominates.
 RB_INLINE int feed_manner(const struct page_feed *f, bool wide)
 {
     const struct rb_sampler_ops *ops = f->s->sampler.ops;
@@ -265,7 +265,7 @@ RB_INLINE int feed_manner(const struct page_feed *f, bool wide)
     return ops->gap ? feed_page(f, wide, GAPS, false) : feed_page(f, wide, ASKED, false);
 }
 
-// The loops twice: for any x86-64, and for processors with the bit instructions they are made of.
+// The loops are compiled twice: for any x86-64, and for processors with bit instructions.
 static int feed_plain(const struct page_feed *f)
 {
     return f->layout.record_bytes == 16 ? feed_manner(f, true) : feed_manner(f, false);
@@ -334,12 +334,13 @@ int rb_replay(struct rb_reader *r, const struct rb_replay_options *o, struct rb_
         return status;
     const double wall = seconds_of(CLOCK_MONOTONIC), cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     status = rb_state_open(&s);
-    rb_reader_records_at_use(r, !o->engine->predict); // which uses every record
+    rb_reader_records_at_use(r, !o->engine->predict); // a predictive engine uses every record
     if (status == 0)
         status = o->engine->predict       ? rb_replay_predict(&s)
                  : s.sampler.ops->windows ? rb_windows_run(&s)
                                           : whole_trace(&s);
-    // Windows and read-unlocks are not checked one by one; the writer has said it of the whole.
+    // Windows and read-unlocks are not checked one by one; the header states whether the whole trace is
+    // lenient.
     if (status == 0 && (r->header.flags & RBT_LENIENT) && !o->lenient)
         status = rb_bad_input(
             e, "%s: holds lock misuse that its writer was told to keep; --lenient takes such traces",

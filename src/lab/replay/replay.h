@@ -1,5 +1,5 @@
-// One trace, one engine, one sampler: runs the events through and counts. `analyze` prints one result,
-// `compare` a table of them. Tool side.
+// One replay: one trace, one engine, one sampler. Runs the events through the engine and counts. `analyze`
+// prints one result, `compare` a table of them. Tool side.
 #ifndef RB_LAB_REPLAY_REPLAY_H
 #define RB_LAB_REPLAY_REPLAY_H
 
@@ -11,7 +11,7 @@
 #include "sample/sampler.h"
 #include "trace/reader.h"
 
-// Told of each warning: the numbers of the two events, and the variable.
+// Called at each warning with the numbers of the two events, and the variable.
 typedef void (*rb_warning_fn)(void *context, uint64_t first, uint64_t second, uint64_t variable);
 
 struct rb_replay_options {
@@ -27,17 +27,17 @@ struct rb_replay_options {
 };
 
 struct rb_result {
-    uint64_t accesses; // of the whole trace; under RPT as the header has them, else counted
+    uint64_t accesses; // of the whole trace; under RPT from the header, else counted
     // counted from the events that were read (all of the trace, or RPT's windows)
     uint64_t sampled, events_read;
     uint64_t acquires, acquires_skipped, releases, releases_processed;
     uint64_t deep_copies, entries_traversed, entries_total;
-    uint64_t starved; // accesses that went unrecorded because memory was out: races may be missed
+    uint64_t starved; // accesses that were not recorded because memory was out: races may be missed
     uint64_t warnings;
-    uint64_t lenient_releases, lenient_acquires; // misuse passed over under --lenient
+    uint64_t lenient_releases, lenient_acquires; // misuse tolerated under --lenient
     uint64_t bytes_read;
     uint64_t windows;           // RPT: after merging
-    bool regions_are_locations; // the sampler wanted functions and the trace has none
+    bool regions_are_locations; // the sampler needs functions and the trace has none
     double seconds;             // wall time of the analysis, reading included
     double cpu_seconds;
 
@@ -45,10 +45,10 @@ struct rb_result {
     struct rb_pair_set racy_variables; // (variable, variable)
 };
 
-// Returns the bytes that the clocks of all threads take if each hears of each.
+// Returns the bytes that all threads' clocks take if each thread learns of every other.
 uint64_t rb_replay_clock_bytes(const struct rb_reader *r);
-// Runs. The reader can be used again afterwards. 0 or a negative errno with `e`; `result` must be released
-// with rb_result_free in either case.
+// Runs a replay. The reader can be used again afterwards. Returns 0, or a negative errno with `e`. `result`
+// must be released with rb_result_free in either case.
 int rb_replay(struct rb_reader *r, const struct rb_replay_options *o, struct rb_result *result,
               struct rb_error *e);
 void rb_result_free(struct rb_result *result);

@@ -1,6 +1,6 @@
-// What each event means for happens-before, in terms of the operations of an engine: all kinds but the mutex
-// (replay_mutex.h). The table is docs/trace-format.md; tests/engine/oracle.c says the same a second time, as
-// a graph.
+// The meaning of each event for happens-before, as operations of an engine: all kinds but the mutex
+// (replay_mutex.h). The table is in docs/trace-format.md. tests/engine/oracle.c implements it a second
+// time, as a graph.
 #include <inttypes.h>
 
 #include "lab/replay/replay_state.h"
@@ -49,7 +49,7 @@ static void join_release(struct rb_state *s, struct rb_thread *t, struct rb_repl
     s->releases++;
 }
 
-// An edge from everything thread `from` did to everything thread `to` does next.
+// Orders all past events of thread `from` before the next event of thread `to`.
 static int thread_edge(struct rb_state *s, uint32_t from, uint32_t to, uint32_t subject)
 {
     struct rb_thread *a = rb_state_thread(s, from), *b = rb_state_thread(s, to);
@@ -57,7 +57,7 @@ static int thread_edge(struct rb_state *s, uint32_t from, uint32_t to, uint32_t 
 
     if (!a || !b)
         return rb_internal(s->error, "out of memory for thread clocks");
-    // Forks and joins are neither counted as releases and acquires nor is what they look at; copies are.
+    // Forks and joins count neither as releases and acquires nor in the entries traversed; copies count.
     const struct rb_engine_counters before_a = a->count, before_b = b->count;
     s->engine.ops->release_store(&s->engine, a, edge);
     s->engine.ops->acquire(&s->engine, b, edge);
@@ -88,7 +88,7 @@ int rb_state_event(struct rb_state *s, const struct rb_event *e)
         return 0;
     case RB_RD_REL:
         return read_unlock(s, t, o);
-    case RB_STORE: // replaces everything, read-unlocks included: some may live on in `main` alone
+    case RB_STORE: // replaces all knowledge, read-unlocks included: some may live on in `main` alone
         o->loose = true;
         ops->release_store(&s->engine, t, &o->main);
         if (o->readers)
@@ -101,7 +101,7 @@ int rb_state_event(struct rb_state *s, const struct rb_event *e)
         return 0;
     case RB_RMW_REL:
     case RB_POST:
-    case RB_ARRIVE: // not cleared between rounds: the trace does not say where one ends
+    case RB_ARRIVE: // not cleared between rounds: the trace does not record where a round ends
         join_release(s, t, o);
         return 0;
     case RB_FORK:
@@ -118,7 +118,7 @@ int rb_state_event(struct rb_state *s, const struct rb_event *e)
         if (s->sampler.ops->exit)
             s->sampler.ops->exit(&s->sampler, e->thread);
         return 0;
-    default: // marks mean nothing to us
+    default: // marks have no effect
         return 0;
     }
 }

@@ -1,4 +1,4 @@
-// Mutexes, the events that traces have most of besides accesses: inlined into the replay's loop.
+// Events of mutexes, the most frequent ones after accesses: inlined into the replay's loop.
 #ifndef RB_LAB_REPLAY_REPLAY_MUTEX_H
 #define RB_LAB_REPLAY_REPLAY_MUTEX_H
 
@@ -19,7 +19,7 @@ RB_INLINE void rb_mutex_release_main(struct rb_state *s, struct rb_thread *t, st
         s->engine.ops->release(&s->engine, t, &o->main);
 }
 
-// A write-lock is ordered after read-unlocks as well; a read-lock is not.
+// Applies an acquire. A write-lock is ordered after read-unlocks as well; a read-lock is not.
 RB_INLINE int rb_mutex_acquire(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o, uint64_t index,
                                bool so)
 {

@@ -1,9 +1,9 @@
-// A trace through a predictive engine: every event that orders threads and every access goes to it, in order,
-// and the sampler says which accesses count as sides of a race. What is counted is counted as for the other
-// engines.
+// Runs a trace through a predictive engine. The engine gets every event that orders threads and every
+// access, in order, and the sampler decides which accesses count as sides of a race. Counters have the same
+// meaning as for the other engines.
 //
-// PACER checks accesses outside of its periods against those inside; here they are not looked at, because the
-// contract (lab/predict/predict.h) knows accesses that are sampled and others. RPT's windows are refused
+// PACER checks accesses outside of its periods against those inside. Here they are ignored, because the
+// contract (lab/predict/predict.h) knows sampled accesses and others only. RPT's windows are refused
 // (replay.c): a section may begin before the window it ends in.
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static int open_run(struct run *r)
     struct rb_state *s = r->s;
     const struct rb_reader *reader = s->reader;
     const struct rb_survey_wants wants = {.lenient = s->options->lenient,
-                                          .last_use = r->ops == &rb_wcp}; // shb and syncp do not ask
+                                          .last_use = r->ops == &rb_wcp}; // shb and syncp do not use it
     int status = rb_survey_make(&r->survey, reader, wants, &s->arena, s->error);
 
     if (status < 0)
@@ -112,7 +112,7 @@ static int order_event(struct run *r, struct rb_event *e, uint64_t at)
     return RB_UNLIKELY(r->ops->event(r->predictor, e, at, false, &partner) < 0) ? out_of_memory(r, at) : 0;
 }
 
-// Also of what is no access: a wrong address costs little.
+// Prefetches the state of the target, whether or not it is a variable: a wrong address costs little.
 RB_INLINE void prefetch_state(const struct run *r, struct rb_event e)
 {
     __builtin_prefetch(r->states.base + e.target * r->states.each, 1);

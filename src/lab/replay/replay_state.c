@@ -9,7 +9,7 @@
 #define FIRST_ROOM 1024u
 #define HUGE_PAGE  ((size_t)1 << 21)
 
-// Most of the machine's memory: beyond it we say so instead of being killed.
+// Returns a limit below the machine's memory, so that exhaustion is an error message and no kill.
 static size_t memory_limit(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
@@ -17,8 +17,8 @@ static size_t memory_limit(void)
     return pages > 0 && bytes > 0 ? (size_t)pages / 10 * 9 * (size_t)bytes : SIZE_MAX;
 }
 
-// Cells are touched at random: fewer, larger pages mean fewer faults and fewer misses of the address cache.
-// Refused or not supported, nothing is lost.
+// Requests huge pages for cells, which are accessed at random: fewer page faults and TLB misses. A refusal
+// is harmless.
 static void ask_for_huge_pages(void *start, size_t bytes)
 {
     const uintptr_t mask = (uintptr_t)HUGE_PAGE - 1, from = ((uintptr_t)start + mask) & ~mask;
@@ -44,7 +44,7 @@ static int open_tables(struct rb_state *s)
         return rb_internal(s->error, "out of memory for %" PRIu64 " threads", threads);
     if (s->windowed || s->options->engine->predict)
         return 0;
-    // Untouched entries cost address space only.
+    // Untouched entries take address space only.
     s->objects = rb_arena_zalloc(&s->arena, (rb_reader_count(r, RBT_LOCKS) + 1) * sizeof(*s->objects));
     s->cells = rb_arena_zalloc(&s->arena, (rb_reader_count(r, RBT_VARIABLES) + 1) * sizeof(*s->cells));
     if (s->cells)
@@ -95,7 +95,7 @@ struct rb_thread *rb_state_start_thread(struct rb_state *s, uint32_t id)
     return t;
 }
 
-// The item of `id`, a new one zero. NULL when memory is out.
+// Returns the item of `id`; a new one is zero. NULL when memory is out.
 static void *item_of(struct rb_state *s, struct rb_dense *d, uint64_t id, size_t each)
 {
     const uint32_t i = rb_id_map_get(&d->ids, id);

@@ -1,5 +1,5 @@
-// The state of one replay, shared by the whole-trace pass (replay.c), the meaning of each event
-// (replay_events.c) and RPT's windows (windows.c). Private to lab/.
+// The state of one replay, shared by the whole-trace pass (replay.c), the handling of events
+// (replay_events.c) and RPT's windows (rpt_windows.c). Private to lab/.
 #ifndef RB_LAB_REPLAY_REPLAY_STATE_H
 #define RB_LAB_REPLAY_REPLAY_STATE_H
 
@@ -13,13 +13,13 @@
 struct rb_replay_object {
     struct rb_sync main;
     struct rb_lock_state held;
-    struct rb_sync *readers; // read-unlocks since the last write-unlock; seen by write-locks only
+    struct rb_sync *readers; // read-unlocks since the last write-unlock; only write-locks acquire it
     bool unread;             // a read-unlock came after the last write-lock
-    bool loose;              // released without the lock discipline at least once: see rb_engine_ops.release
+    bool loose;              // released without discipline at least once: see rb_engine_ops.release
 };
 _Static_assert(sizeof(struct rb_replay_object) == 64, "one cache line");
 
-// An array with one item for each number the window has named so far.
+// An array with one item for each number that the window has named so far.
 struct rb_dense {
     struct rb_id_map ids;
     void *items;
@@ -37,17 +37,18 @@ struct rb_state {
     struct rb_sampler sampler;
     uint64_t gap; // accesses to pass over before the next one taken (gap samplers)
 
-    struct rb_thread *threads;   // by thread number; started at their first event
+    struct rb_thread *threads;   // by thread number; started at the thread's first event
     struct rb_sync *thread_sync; // fork and join edges, by thread number
     struct rb_replay_object *objects;
     struct rb_cell *cells;
-    uint32_t *touched; // threads started
+    uint32_t *touched; // threads that have started
     uint32_t touched_count;
-    uint64_t limit[RB_OPS]; // of the target of each kind of event; 0: no such kind
+    uint64_t limit[RB_OPS]; // limit on the target of each kind of event; 0: no such kind
     uint32_t thread_limit, location_limit;
-    uint64_t acquires, acquires_skipped, releases, sampled; // for the result
+    uint64_t acquires, acquires_skipped, releases, sampled; // copied to the result
 
-    // Windows: numbers of the trace -> numbers in `objects` and `cells`, which then grow with the window.
+    // Windows: numbers of the trace are mapped to numbers in `objects` and `cells`, which then grow with
+    // the window.
     bool windowed;
     struct rb_dense window_objects, window_cells;
     bool failed;
@@ -56,10 +57,10 @@ struct rb_state {
 int rb_state_open(struct rb_state *s);
 void rb_state_close(struct rb_state *s);
 
-// Feeds the records of a page that are in `classes`. Returns 0 or a negative errno with the state's error.
+// Feeds the records of a page that are in `classes`. Returns 0, or a negative errno with the state's error.
 int rb_state_feed(struct rb_state *s, const struct rb_page *page, const struct rb_classes *classes);
 
-// Back to the state before the first event, at a cost of what was touched.
+// Restores the state before the first event. The cost is proportional to the part that was touched.
 void rb_state_reset(struct rb_state *s);
 
 // Adds the threads' counters to the result and forgets them.
@@ -67,7 +68,7 @@ void rb_state_collect(struct rb_state *s);
 
 // Applies an event that is neither an access nor of a mutex.
 int rb_state_event(struct rb_state *s, const struct rb_event *e);
-// Lock discipline broken: counted under --lenient, else an error that names the place.
+// Handles broken lock discipline: counts it under --lenient, else returns an error that names the place.
 int rb_state_misuse(struct rb_state *s, uint64_t index, enum rb_lock_verdict verdict);
 
 struct rb_thread *rb_state_start_thread(struct rb_state *s, uint32_t id);
@@ -86,13 +87,13 @@ RB_INLINE struct rb_replay_object *rb_state_object(struct rb_state *s, uint64_t 
     return RB_LIKELY(!s->windowed) ? &s->objects[id] : rb_state_new_object(s, id);
 }
 
-// Counts a race and, if asked for, writes its line.
+// Counts a race and writes its line if requested.
 void rb_state_warn(struct rb_state *s, const struct rb_event *e, uint64_t index, const struct rb_partner *p);
 
-// RPT: the windows, one after the other, through rb_state_feed.
+// Runs RPT's windows, one after the other, through rb_state_feed.
 int rb_windows_run(struct rb_state *s);
 
-// The whole trace through an engine of predict/.
+// Runs the whole trace through an engine of predict/.
 int rb_replay_predict(struct rb_state *s);
 
 #endif

@@ -1,15 +1,15 @@
-// RPT (Dynamic Race Detection with O(1) Samples, POPL 2023, algorithm 2) as a program that reads its windows
-// and nothing else.
+// RPT (Dynamic Race Detection with O(1) Samples, POPL 2023, algorithm 2), implemented so that only its
+// windows are read.
 //
 //   m, k, r and the beginning are those of sample/rpt.h
-//   n below the beginning: the whole trace is one window; also where r k > 64 n, when r windows would leave a
-//   hole (away from the ends of the trace) with probability below n/k e^-64: this bounds r, whatever delta
-//   is, and sees no less. Else r starts, uniform in [0, n - k]; overlapping windows are merged; each is
-//   analysed with fresh metadata, as if nothing came before.
+//   n below the beginning, or r k > 64 n: the whole trace is one window. In the second case r windows would leave
+//   a hole (away from the ends of the trace) with probability below n/k e^-64; the whole trace bounds r for
+//   every delta and sees no less. Otherwise there are r starts, uniform in [0, n - k]. Overlapping windows are
+//   merged, and each is analysed with fresh metadata, as if it were the beginning.
 //
-// Sound, because whether two events are ordered depends only on what lies between them. n, T and h come from
-// the header, event i is at a computed offset, and all state is keyed by what the window names: the work is
-// O(r k) whatever n, the number of variables and the number of locks.
+// This is sound, because only the events between two events decide if they are ordered. n, T and h come
+// from the header, event i is at a computed offset, and the keys of all state are numbers named in the
+// window. The work is therefore O(r k) for any n, number of variables and number of locks.
 #include <stdlib.h>
 
 #include "lab/replay/replay_state.h"
@@ -37,7 +37,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-// Events [from, to) with fresh metadata.
+// Analyses events [from, to) with fresh metadata.
 static int run_window(struct rb_state *s, uint64_t from, uint64_t to)
 {
     struct rb_reader *r = s->reader;
@@ -88,6 +88,7 @@ int rb_windows_run(struct rb_state *s)
             s->options->progress(s->options->progress_context, i, p.r);
     }
     free(start);
-    s->result->accesses = s->reader->header.accesses; // of the whole trace: the rate is a share of that
+    s->result->accesses = s->reader->header.accesses; // of the whole trace, because the rate is relative to
+                                                      // it
     return status;
 }
