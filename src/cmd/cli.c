@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lab/replay/engines.h"
+#include "lab/replay/replay.h"
 #include "report/page.h"
 
 int cli_fail(const char *command, const struct rb_error *e)

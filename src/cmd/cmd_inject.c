@@ -13,7 +13,7 @@
 
 #include "cmd/cli.h"
 #include "lab/inject/inject.h"
-#include "lab/inject/labels.h"
+#include "lab/inject/inject_files.h"
 #include "lab/inject/negatives.h"
 
 #define NAME "inject"

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "lab/replay/engines.h"
+#include "lab/replay/replay.h"
 #include "sample/sampler.h"
 
 // `command` and the option --engines or --samplers are for messages. An empty text is an empty list. The

@@ -1,7 +1,7 @@
-// Calls of functions, counted: the decision of LiteRace's seven samplers (PLDI 2009, table 3), made once a
-// call. On a trace and in the running program (run/sampler/sampling_regions.c) it is this one.
+// Counts calls of functions: the decision of LiteRace's seven samplers (PLDI 2009, table 3), made once a call,
+// for the trace and for the running program (run/sampler/sampling_regions.c) alike.
 //
-// Bursty policies take RB_BURST consecutive calls, then pass over as many as bring the share down to the next
+// Bursty policies take RB_BURST consecutive calls, then skip as many as bring the share down to the next
 // of their rates (RB_BURST * (1/rate - 1) calls), the last rate for ever. All begin with a burst: code is
 // cold the first time. Calls are counted, not drawn, as in the paper; only those with a `chance` draw.
 #ifndef RB_SAMPLE_CALLS_H
@@ -37,7 +37,7 @@ static inline void rb_calls_begin_gap(const struct rb_call_policy *p, struct rb_
     c->phase = c->left ? RB_CALLS_PASSING : RB_CALLS_FIRST;
 }
 
-// Counts one call and says whether it is taken.
+// Counts one call and returns true if it is taken.
 static inline bool rb_call(const struct rb_call_policy *p, struct rb_calls *c, struct rb_rng *rng)
 {
     if (p->chance > 0)

@@ -1,9 +1,38 @@
+// The table of samplers, and the parser of their specifications.
 #include "sample/sampler.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// ---- samplers of running programs ----------------------------------------------------------------------
+
+// adaptive decides by measured cost (run/sampler/adaptive/adaptive.c), crsampler and datacollider by hardware
+// breakpoints (run/watchpoint/collide.c). A trace has neither.
+
+#define BREAKPOINTS                                                                                       \
+    "needs hardware breakpoints and works in a running program only; on a trace, take 'static:P', which " \
+    "has the same first accesses"
+
+const struct rb_sampler_ops rb_sample_adaptive = {
+    .name = "adaptive",
+    .parameters = "",
+    .help = "cold code first, then as much as budget= allows",
+    .online = "decides by measured cost and works in a running "
+              "program only; on a trace, take 'literace' or 'random:P'"};
+const struct rb_sampler_ops rb_sample_crsampler = {.name = "crsampler",
+                                                   .parameters = ":P[,MS]",
+                                                   .help =
+                                                       "clock races, by breakpoints at a share of the code",
+                                                   .online = BREAKPOINTS};
+const struct rb_sampler_ops rb_sample_datacollider = {
+    .name = "datacollider",
+    .parameters = ":P[,MS]",
+    .help = "collisions, by breakpoints and delays at a share of the code",
+    .online = BREAKPOINTS};
+
+// ---- the table -----------------------------------------------------------------------------------------
 
 const struct rb_sampler_ops *const rb_samplers[] = {&rb_sample_all,
                                                     &rb_sample_none,
@@ -23,11 +52,13 @@ const struct rb_sampler_ops *const rb_samplers[] = {&rb_sample_all,
                                                     &rb_sample_datacollider,
                                                     NULL};
 
-#define PACER_LENGTH 4096u // accesses in a period unless said otherwise
-#define LIMIT_MS     15u   // of a breakpoint (crsampler, datacollider), unless said otherwise
+// ---- specifications ------------------------------------------------------------------------------------
+
+#define PACER_LENGTH 4096u // default number of accesses in a period
+#define LIMIT_MS     15u   // default limit of a breakpoint (crsampler, datacollider)
 #define MOST_MS      10000u
 
-// What the sampler takes, for messages: "all", "random:P", ...
+// Lists the known samplers with their parameters for messages: "all", "random:P", ...
 static void list_known(char *out, size_t room)
 {
     size_t used = 0;

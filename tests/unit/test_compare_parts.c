@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "lab/compare/compare_columns.h"
+#include "lab/compare/compare_write.h"
 #include "lab/compare/plot.h"
 #include "report/page.h"
 

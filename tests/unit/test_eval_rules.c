@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "lab/eval/eval_rules.h"
+#include "lab/eval/eval_private.h"
 
 enum { DJIT, SO, FASTTRACK, SHB, WCP, SYNCP, ENGINES };
 

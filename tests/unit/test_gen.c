@@ -13,7 +13,7 @@
 
 #include "base/rng.h"
 #include "lab/generate/gen.h"
-#include "lab/replay/pair_set.h"
+#include "lab/replay/hash_tables.h"
 #include "trace/lock_check.h"
 #include "trace/reader.h"
 

@@ -21,7 +21,7 @@
 #include "run/record/record.h"
 #include "run/sampler/sampling.h"
 #include "run/watchpoint/watchpoints.h"
-#include "sample/rpt.h"
+#include "sample/periods.h"
 
 // Sites (run/sites/sites.c) look where hooks are.
 __attribute__((section("rb_hooks"), used)) static void no_hook(void)

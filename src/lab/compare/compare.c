@@ -150,8 +150,8 @@ static void show_step(void *context, uint64_t done, uint64_t total)
 }
 
 static int run_replay(struct rb_reader *r, struct steps *steps, const struct rb_engine_ops *engine,
-                  const struct rb_sampler_spec *sampler, uint64_t seed, struct rb_result *result,
-                  struct rb_error *e)
+                      const struct rb_sampler_spec *sampler, uint64_t seed, struct rb_result *result,
+                      struct rb_error *e)
 {
     const struct rb_replay_options o = {.engine = engine,
                                         .sampler = *sampler,
@@ -239,7 +239,7 @@ static void take_values(const struct rb_result *x, const struct reference *ref, 
 
 // Replays every row once a run and fills values[row][metric][run].
 static int measure_rows(struct rb_reader *r, struct steps *steps, const struct reference *ref,
-                   struct rb_comparison *c, double *values, struct rb_error *e)
+                        struct rb_comparison *c, double *values, struct rb_error *e)
 {
     double v[RB_METRICS];
 

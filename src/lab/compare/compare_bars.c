@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab/compare/compare_columns.h"
-#include "lab/compare/compare_plot.h"
+#include "lab/compare/compare_write.h"
 #include "lab/compare/plot.h"
 #include "report/page.h"
 
@@ -53,7 +52,7 @@ static double value_of(const struct bar_plot *p, const struct rb_compare_row *ro
     return p->k->style == RB_TIME ? s->median * p->unit.per_second : s->mean;
 }
 
-// Marks the rows to draw. An engine whose bars are all near zero is named in the note instead.
+// Marks the rows to draw. An engine with all bars near zero is named in the note instead.
 static void choose_engines(struct bar_plot *p, char *note, size_t room)
 {
     const char *lines = p->c->runs < 2           ? ""

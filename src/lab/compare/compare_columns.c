@@ -1,4 +1,4 @@
-#include "lab/compare/compare_columns.h"
+#include "lab/compare/compare_write.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "lab/compare/compare.h"
-#include "lab/compare/compare_columns.h"
-#include "lab/compare/compare_plot.h"
+#include "lab/compare/compare_write.h"
 #include "report/page.h"
 
 static void write_headings(FILE *out, struct rb_unit unit)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "lab/compare/compare.h"
-#include "lab/compare/json_number.h"
+#include "lab/compare/compare_write.h"
 #include "report/page.h"
 
 static const char *const names[] = {

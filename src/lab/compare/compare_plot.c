@@ -1,12 +1,11 @@
 // Plots recall over rate. Exact engines find the same races in the same sample, so their points coincide:
 // points of one sampler closer than a mark's width are drawn once, and the legend names their engines.
-#include "lab/compare/compare_plot.h"
+#include "lab/compare/compare_write.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab/compare/compare_columns.h"
 #include "lab/compare/plot.h"
 #include "report/page.h"
 

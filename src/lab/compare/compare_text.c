@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lab/compare/compare.h"
-#include "lab/compare/compare_columns.h"
+#include "lab/compare/compare_write.h"
 
 #define WIDTH 120
 #define KEYS  2 // sampler, engine
@@ -54,7 +54,7 @@ static const char *bottom_of(const struct rb_column *k, struct rb_unit unit)
 }
 
 static struct rb_written make_cell(const struct layout *l, const struct column *m,
-                              const struct rb_compare_row *row)
+                                   const struct rb_compare_row *row)
 {
     struct rb_written w = rb_write_column(m->k, row, l->unit);
 
@@ -86,7 +86,7 @@ static int total_width(const struct layout *l)
     return sum;
 }
 
-// Returns the column whose ± is the least important.
+// Returns the column with the least important ±.
 static struct column *least_spread(struct layout *l)
 {
     struct column *least = NULL;

@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "lab/compare/compare.h"
-#include "lab/eval/eval_rules.h"
-#include "lab/eval/eval_trace.h"
+#include "lab/eval/eval_private.h"
 
 struct crew {
     struct rb_eval *v;

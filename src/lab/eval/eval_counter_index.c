@@ -44,9 +44,10 @@ static json_t *label_json(const struct rb_eval *v, const struct rb_eval_counter 
     json_t *o =
         json_pack("{s:o, s:o, s:o, s:s, s:[o, o], s:[o, o], s:o, s:o}", "file", joined_json("", stem, ".rbt"),
                   "base", joined_json("", stem, ".base.rbt"), "program",
-                  joined_json("", v->labels->programs[l->program], ""), "kind", kind, "events", count_json(c->events[0]),
-                  count_json(c->events[1]), "threads", joined_json("", c->threads[0], ""), joined_json("", c->threads[1], ""),
-                  "variable", joined_json("", l->variable, ""), "distance", count_json(c->events[1] - c->events[0] - 1));
+                  joined_json("", v->labels->programs[l->program], ""), "kind", kind, "events",
+                  count_json(c->events[0]), count_json(c->events[1]), "threads",
+                  joined_json("", c->threads[0], ""), joined_json("", c->threads[1], ""), "variable",
+                  joined_json("", l->variable, ""), "distance", count_json(c->events[1] - c->events[0] - 1));
     free(stem);
     return o;
 }
@@ -57,13 +58,13 @@ static json_t *entry_json(const struct rb_eval *v, const struct rb_eval_counter 
     char *stem = rb_eval_counter_stem(v, c), folder[80];
 
     snprintf(folder, sizeof(folder), "%s/", engine);
-    json_t *o =
-        json_pack("{s:s, s:o, s:o, s:o, s:o, s:[o, o], s:o, s:o, s:b, s:o, s:f}", "detector", engine, "file",
-                  joined_json(folder, stem, ".rbt"), "text", joined_json(folder, stem, ".std"), "base",
-                  joined_json(folder, stem, ".base.rbt"), "from", joined_json("", v->labels->traces[c->trace].file, ""),
-                  "events", count_json(c->events[0]), count_json(c->events[1]), "events_before", count_json(c->before),
-                  "events_after", count_json(c->after), "minimal", c->minimal, "tests", count_json(c->tests), "seconds",
-                  c->seconds);
+    json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:[o, o], s:o, s:o, s:b, s:o, s:f}", "detector", engine,
+                          "file", joined_json(folder, stem, ".rbt"), "text",
+                          joined_json(folder, stem, ".std"), "base", joined_json(folder, stem, ".base.rbt"),
+                          "from", joined_json("", v->labels->traces[c->trace].file, ""), "events",
+                          count_json(c->events[0]), count_json(c->events[1]), "events_before",
+                          count_json(c->before), "events_after", count_json(c->after), "minimal", c->minimal,
+                          "tests", count_json(c->tests), "seconds", c->seconds);
     free(stem);
     return o;
 }
@@ -106,7 +107,8 @@ int rb_eval_counters_index(const struct rb_eval *v, const struct rb_eval_counter
         if (k->unproven)
             bad |= json_array_append_new(unproven,
                                          json_pack("{s:s, s:o}", "detector", v->detectors[k->detector].name,
-                                                   "from", joined_json("", v->labels->traces[k->trace].file, "")));
+                                                   "from",
+                                                   joined_json("", v->labels->traces[k->trace].file, "")));
         else
             bad |= json_array_append_new(all, entry_json(v, k));
     }
@@ -187,12 +189,13 @@ json_t *rb_eval_counters_json(const struct rb_eval *v, const struct rb_eval_coun
     for (size_t d = 0; d < v->detector_count; d++) {
         const struct summary s = summarize_engine(c, d);
         if (v->detectors[d].exact)
-            bad |= json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f}",
-                                                         "detector", v->detectors[d].name, "written",
-                                                         count_json(s.written), "unproven", count_json(s.unproven),
-                                                         "minimal", count_json(s.minimal), "events_before",
-                                                         count_json(s.before), "events_after", count_json(s.after),
-                                                         "largest", count_json(s.largest), "seconds", s.seconds));
+            bad |= json_array_append_new(list,
+                                         json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f}", "detector",
+                                                   v->detectors[d].name, "written", count_json(s.written),
+                                                   "unproven", count_json(s.unproven), "minimal",
+                                                   count_json(s.minimal), "events_before",
+                                                   count_json(s.before), "events_after", count_json(s.after),
+                                                   "largest", count_json(s.largest), "seconds", s.seconds));
     }
     if (bad) {
         json_decref(list);

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lab/eval/eval_trace.h"
+#include "lab/eval/eval_private.h"
 #include "trace/std/std.h"
 
 // The trace that is being shrunk.

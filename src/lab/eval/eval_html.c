@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "lab/compare/compare_columns.h"
-#include "lab/eval/eval_plot.h"
+#include "lab/compare/compare_write.h"
+#include "lab/eval/eval_private.h"
 #include "report/page.h"
 
 static void table_begin(FILE *out, const char *caption)

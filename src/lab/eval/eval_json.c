@@ -1,7 +1,7 @@
 // Writes the evaluation as JSON. Counts of samplers are means over the runs; an undefined value is null.
 #include <stdlib.h>
 
-#include "lab/compare/json_number.h"
+#include "lab/compare/compare_write.h"
 #include "lab/eval/eval.h"
 #include "report/page.h"
 
@@ -84,8 +84,9 @@ static json_t *rule_json(const struct rb_eval *v, const struct rb_eval_rule *r)
 
     if (o && r->violations &&
         json_object_set_new(o, "first",
-                            json_pack("{s:o, s:o}", "file", text_json(v->labels->traces[r->example_trace].file),
-                                      "event", rb_json_count(r->example_event))) < 0) {
+                            json_pack("{s:o, s:o}", "file",
+                                      text_json(v->labels->traces[r->example_trace].file), "event",
+                                      rb_json_count(r->example_event))) < 0) {
         json_decref(o);
         return NULL;
     }

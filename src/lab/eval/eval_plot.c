@@ -1,12 +1,11 @@
-#include "lab/eval/eval_plot.h"
+#include "lab/eval/eval_private.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab/compare/compare_columns.h"
-#include "lab/compare/compare_plot.h"
+#include "lab/compare/compare_write.h"
 #include "lab/compare/plot.h"
 #include "report/page.h"
 

@@ -1,6 +1,6 @@
 // Theorems as checks. W(x) is the set of accesses at which engine x warns on a trace, without sampling.
 // Every violation is a bug in one of the two engines, never a property of the trace.
-#include "lab/eval/eval_rules.h"
+#include "lab/eval/eval_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,8 +52,8 @@ void rb_eval_warned_add(struct rb_eval_warned *w, uint64_t event)
 struct use {
     uint32_t first;            // number of its first thread + 1
     uint32_t writing, reading; // open sections
-    bool shared,
-        odd; // by two threads; in another way than a lock, or as a lock in ways that exclude each other
+    bool shared;               // by two threads
+    bool odd;                  // in another way than a lock, or as a lock in ways that exclude each other
 };
 
 static void note_use(struct use *u, const struct rb_event *e)
@@ -170,7 +170,7 @@ static bool has_proven_negative(const struct rb_eval_label *label)
 
 // Returns the event at which the rule is broken; UINT64_MAX: none.
 static uint64_t find_violation(const struct rb_eval *v, size_t trace, const struct rule *rule,
-                         const struct rb_eval_warned *warned)
+                               const struct rb_eval_warned *warned)
 {
     if (rule->form == NEGATIVES)
         return false_alarm(v, trace);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lab/compare/compare_columns.h"
+#include "lab/compare/compare_write.h"
 #include "lab/eval/eval.h"
 
 // Returns the width on a terminal.

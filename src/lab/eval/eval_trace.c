@@ -1,4 +1,4 @@
-#include "lab/eval/eval_trace.h"
+#include "lab/eval/eval_private.h"
 
 #include <errno.h>
 #include <inttypes.h>

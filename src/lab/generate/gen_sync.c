@@ -5,14 +5,14 @@
 //      mutex is free, a read-write lock has no writer (to write: no holder), a semaphore is positive, a round
 //      is full. If the drawn object is not available, gen_open emits nothing and its caller does an access.
 //   B. Between a thread's access to guarded data and a later one of another thread, one of them a write, the
-//      first thread releases and then the second acquires one object that keeps what the release put into it:
+//      first thread releases and then the second acquires one object that keeps the state of the release:
 //        mutex        its holder accesses the data of a mutex
 //        read-write   the write holder writes, read holders read
 //        channel      an item goes through full and empty by post and wait. A wait follows every earlier post
 //                     of its semaphore, so any item queued there may be taken. The first user of an item
 //                     needs no wait, so the semaphores start at 0
-//        spin lock    rmw to take, a release store to give up; the holder's clock covers what the store
-//                     replaces
+//        spin lock    rmw to take, a release store to give up; the holder's clock includes the value
+//                     that the store replaces
 //        flag         its owner, the only thread that stores, writes the data before the first store and never
 //                     after; other threads read it once they have acquired the flag
 //        barrier      in even rounds a thread uses its own slot, in odd rounds it reads any slot (gen.c)
@@ -46,8 +46,8 @@ static void put_rich(struct gen *g, const struct gen_thread *t, enum rb_op op, u
     g->rich++;
 }
 
-static struct gen_frame *push_frame(struct gen *g, struct gen_thread *t, enum gen_section section, uint32_t object,
-                              uint64_t guard)
+static struct gen_frame *push_frame(struct gen *g, struct gen_thread *t, enum gen_section section,
+                                    uint32_t object, uint64_t guard)
 {
     struct gen_frame *f = &t->frame[t->held++];
     const struct gen_range data = gen_guarded(g, guard);
@@ -130,7 +130,7 @@ static bool open_channel(struct gen *g, struct gen_thread *t, uint32_t i, uint32
         return false; // other threads hold all items
     }
     push_frame(g, t, way == PRODUCE ? GEN_PRODUCE : GEN_CONSUME, i,
-         g->guard_channel + i * (uint64_t)GEN_SLOTS + slot)
+               g->guard_channel + i * (uint64_t)GEN_SLOTS + slot)
         ->slot = slot;
     return waited;
 }

@@ -165,7 +165,8 @@ static void set_shares(struct gen *g, const struct rb_gen_options *o)
     g->call_share = fixed_share(0.05);
     g->nest_share = fixed_share(0.15 * (1 - o->rich)); // inner sections are always mutexes
     // A lock of another thread comes from anywhere or, with less sharing more often, from the group.
-    g->far_share = g->homes == g->threads ? fixed_share(o->sharing * (0.2 + 0.8 * o->sharing)) : fixed_share(o->sharing);
+    g->far_share =
+        g->homes == g->threads ? fixed_share(o->sharing * (0.2 + 0.8 * o->sharing)) : fixed_share(o->sharing);
     g->near_share = fixed_share(o->sharing) - g->far_share;
 }
 

@@ -25,8 +25,7 @@
 #define GEN_BURSTS     256u
 #define GEN_MEAN_BURST 24
 #define GEN_MAX_LOCKS  (1u << 23)
-#define GEN_ONE        (UINT64_C(1) << 32) // shares are fixed point, so that a seed means the same on every
-                                           // machine
+#define GEN_ONE        (UINT64_C(1) << 32) // shares are fixed point: a seed means the same everywhere
 #define GEN_NONE       UINT32_MAX
 
 // The code locations of a function, by the kind of code there: location = function * GEN_ROLES + role.
@@ -75,7 +74,7 @@ struct gen_thread {
     uint32_t home, home_count; // own mutexes: home + k * gen.homes, k < home_count
     uint32_t group_first, group_size;
     uint32_t rounds;      // barrier rounds it has left
-    uint32_t published;   // a flag that it acquired after publication and whose data it may read; GEN_NONE
+    uint32_t published;   // a flag acquired after publication, so that its data may be read; GEN_NONE
     uint8_t held;         // open sections
     uint8_t depth;        // open calls
     uint8_t barrier;      // enum gen_barrier_state

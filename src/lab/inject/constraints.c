@@ -1,6 +1,52 @@
 #include "lab/inject/constraints.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+// ---- Z3 ------------------------------------------------------------------------------------------------
+
+struct rb_z3 rb_z3;
+
+// The error of the only attempt; empty: none.
+static char problem[256];
+
+static void load_library(void)
+{
+    static const char *const files[] = {"libz3.so.4", "libz3.so"}; // Debian's name, and the common one
+    void *library = NULL;
+
+    for (size_t i = 0; i < RB_LENGTH(files) && !library; i++) {
+        library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+        if (!library && !problem[0])
+            snprintf(problem, sizeof(problem), "%s", dlerror());
+    }
+    if (!library)
+        return;
+    problem[0] = 0;
+#define RB_Z3(name)                                      \
+    *(void **)&rb_z3.name = dlsym(library, "Z3_" #name); \
+    if (!rb_z3.name && !problem[0])                      \
+        snprintf(problem, sizeof(problem), "it has no Z3_%s", #name);
+#include "lab/inject/z3_functions.def"
+#undef RB_Z3
+}
+
+int rb_z3_load(struct rb_error *e)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, load_library);
+    if (!problem[0])
+        return 0;
+    if (e)
+        rb_bad_input(e, "the solver Z3 cannot be loaded: %s; install it (Debian: libz3-4)", problem);
+    return -ENOENT;
+}
+
+// ---- windows -------------------------------------------------------------------------------------------
 
 // An event of a window, with its object, variable or thread as the key: after sorting, events of one key
 // are adjacent.
@@ -26,9 +72,9 @@ static int by_key(const void *a, const void *b)
 
 // ---- terms of Z3 ---------------------------------------------------------------------------------------
 
-static void assert_term(struct rb_window *w, Z3_ast what)
+static void assert_term(struct rb_window *w, Z3_ast term)
 {
-    rb_z3.solver_assert(w->z, w->solver, what);
+    rb_z3.solver_assert(w->z, w->solver, term);
 }
 
 static Z3_ast both_hold(const struct rb_window *w, Z3_ast a, Z3_ast b)
@@ -46,7 +92,8 @@ static Z3_ast comes_before(const struct rb_window *w, uint32_t a, uint32_t b)
 // Asserts that b happens only after a has.
 static void add_need(struct rb_window *w, uint32_t b, uint32_t a)
 {
-    assert_term(w, w->happens ? rb_z3.mk_implies(w->z, w->happens[b], comes_before(w, a, b)) : comes_before(w, a, b));
+    assert_term(w, w->happens ? rb_z3.mk_implies(w->z, w->happens[b], comes_before(w, a, b))
+                              : comes_before(w, a, b));
 }
 
 // Asserts the same for an event that its thread or the fork of its thread requires: also for b to be the
@@ -58,10 +105,11 @@ static void add_follow(struct rb_window *w, uint32_t b, uint32_t a)
         assert_term(w, w->happens[a]);
 }
 
-// Asserts `what` if p and q both happen.
-static void assert_when(struct rb_window *w, uint32_t p, uint32_t q, Z3_ast what)
+// Asserts `term` if p and q both happen.
+static void assert_when(struct rb_window *w, uint32_t p, uint32_t q, Z3_ast term)
 {
-    assert_term(w, w->happens ? rb_z3.mk_implies(w->z, both_hold(w, w->happens[p], w->happens[q]), what) : what);
+    assert_term(w,
+                w->happens ? rb_z3.mk_implies(w->z, both_hold(w, w->happens[p], w->happens[q]), term) : term);
 }
 
 static Z3_ast either_holds(const struct rb_window *w, Z3_ast a, Z3_ast b)
@@ -187,7 +235,8 @@ static void keep_apart(struct rb_window *w, const struct section *a, const struc
     else if (b->give == RB_NO_EVENT)
         assert_when(w, a->take, b->take, comes_before(w, a->give, b->take));
     else
-        assert_when(w, a->take, b->take, either_holds(w, comes_before(w, a->give, b->take), comes_before(w, b->give, a->take)));
+        assert_when(w, a->take, b->take,
+                    either_holds(w, comes_before(w, a->give, b->take), comes_before(w, b->give, a->take)));
 }
 
 static void constrain_lock(struct rb_window *w, const struct item *items, uint32_t count)

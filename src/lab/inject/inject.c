@@ -6,10 +6,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "lab/inject/labels.h"
+#include "lab/inject/constraints.h"
+#include "lab/inject/inject_files.h"
 #include "lab/inject/negatives.h"
-#include "lab/inject/output.h"
-#include "lab/inject/z3_load.h"
 #include "report/page.h"
 
 #define LABELS_EVERY 1.0 // seconds
@@ -293,7 +292,8 @@ static void attend_workers(struct injection *all, double began)
         pthread_cond_timedwait(&all->changed, &all->mutex, &until);
         if (o->progress)
             o->progress(o->context, all->result->made, o->traces, all->result->distance_most);
-        if (!rb_spread_stopped(&all->options->plan) && o->time_limit > 0 && seconds_now() - began >= o->time_limit) {
+        if (!rb_spread_stopped(&all->options->plan) && o->time_limit > 0 &&
+            seconds_now() - began >= o->time_limit) {
             all->result->out_of_time = true;
             stop_workers(all);
         }

@@ -1,4 +1,4 @@
-#include "lab/inject/labels.h"
+#include "lab/inject/inject_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -268,8 +268,8 @@ static json_t *label_of(json_t *root, const char *file)
     return NULL;
 }
 
-static int label_differs(const char *path, const char *file, const char *key, const char *label, const char *trace,
-                   struct rb_error *e)
+static int label_differs(const char *path, const char *file, const char *key, const char *label,
+                         const char *trace, struct rb_error *e)
 {
     return rb_bad_input(e, "%s: \"%s\" of %s is %s; the trace has %s", path, key, file, label, trace);
 }

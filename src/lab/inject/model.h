@@ -21,7 +21,7 @@ enum rb_class {
     RB_CLASS_RTAKE,  // the same for read-locks
     RB_CLASS_RGIVE,  //
     RB_CLASS_LOOK,   // event of an ordered object that does not release
-    RB_CLASS_SIGNAL, // event that releases, or any event of an object whose events all keep their order
+    RB_CLASS_SIGNAL, // event that releases, or any event of an object with all events in order
     RB_CLASS_THREAD  // fork or join
 };
 

@@ -163,7 +163,7 @@ static bool place_window(const struct rb_order *o, struct rb_negative *n, uint32
 
 // Determines the proof for a candidate; false if the candidate is a race.
 static bool judge_candidate(const struct rb_order *o, struct rb_solver *solver, uint32_t window, bool locked,
-                  struct rb_negative *n, struct rb_solver_counts *counts)
+                            struct rb_negative *n, struct rb_solver_counts *counts)
 {
     n->proof = RB_PROOF_HB;
     if (locked) {
@@ -186,8 +186,7 @@ uint32_t rb_negatives(struct rb_reach *r, const struct rb_order *o, struct rb_so
     uint32_t found = 0, of_locks = 0;
 
     for (uint32_t tries = 0; tries < most_tries && found < most; tries++) {
-        const bool picky =
-            tries < most_tries / 2; // first the kinds a window can prove, then any kind
+        const bool picky = tries < most_tries / 2; // first the kinds a window can prove, then any kind
         const uint32_t j = (uint32_t)rb_rng_below(rng, o->count);
         const uint32_t reach = picky ? window - 1 : REACH,
                        i = is_access(o, j) ? find_partner(o, j, reach) : RB_NO_EVENT;

@@ -1,4 +1,4 @@
-#include "lab/inject/output.h"
+#include "lab/inject/inject_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

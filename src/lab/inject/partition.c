@@ -22,7 +22,7 @@ enum {
     MET_PINNED = 64,   // early: a section that does not end in the first part
     MET_RPINNED = 128, //
     // variables
-    MET_BLIND = 1, // late: a read whose write is not in the second part
+    MET_BLIND = 1, // late: a read without its write in the second part
     MET_WRITE = 2,
     MET_WATCHED = 4 // early: a write with a read that is not in the first part
 };
@@ -174,7 +174,8 @@ static void keep_late(struct rb_partition *p, const struct rb_order *o, uint32_t
     case RB_CLASS_RGIVE: {
         const bool whole = is_inside(p, o, tie) && is_second(p, o, tie);
         add_marks(p, &p->objects[m->base[event].target],
-             class == RB_CLASS_GIVE ? (whole ? MET_WHOLE : MET_SPLIT) : (whole ? MET_RWHOLE : MET_RSPLIT));
+                  class == RB_CLASS_GIVE ? (whole ? MET_WHOLE : MET_SPLIT)
+                                         : (whole ? MET_RWHOLE : MET_RSPLIT));
         break;
     }
     default:
@@ -218,7 +219,8 @@ bool rb_partition_late(struct rb_partition *p, const struct rb_order *o, uint32_
         for (uint32_t i = p->from; i < p->to; i++) {
             const uint32_t event = o->event[i];
             bool doubt = false;
-            const bool second = p->forced[i - p->from] || marks_of(p, &p->threads[rb_order_thread(o, event)]) ||
+            const bool second = p->forced[i - p->from] ||
+                                marks_of(p, &p->threads[rb_order_thread(o, event)]) ||
                                 held_back(p, o, event, keep, &doubt);
             p->second[i - p->from] = second;
             p->doubtful[i - p->from] = doubt && !second;
@@ -279,13 +281,14 @@ static void keep_early(struct rb_partition *p, const struct rb_order *o, uint32_
         break;
     case RB_CLASS_WRITE:
         add_marks(p, &p->variables[m->base[event].target],
-             p->seen[event] == m->readers[event] ? MET_WRITE : MET_WRITE | MET_WATCHED);
+                  p->seen[event] == m->readers[event] ? MET_WRITE : MET_WRITE | MET_WATCHED);
         break;
     case RB_CLASS_TAKE:
     case RB_CLASS_RTAKE: {
         const bool whole = is_inside(p, o, tie) && !is_second(p, o, tie);
         add_marks(p, &p->objects[m->base[event].target],
-             class == RB_CLASS_TAKE ? (whole ? MET_WHOLE : MET_PINNED) : (whole ? MET_RWHOLE : MET_RPINNED));
+                  class == RB_CLASS_TAKE ? (whole ? MET_WHOLE : MET_PINNED)
+                                         : (whole ? MET_RWHOLE : MET_RPINNED));
         break;
     }
     default:
@@ -322,7 +325,8 @@ bool rb_partition_early(struct rb_partition *p, const struct rb_order *o, uint32
         for (uint32_t i = p->to; i-- > p->from;) {
             const uint32_t event = o->event[i];
             bool doubt = false;
-            const bool first = p->forced[i - p->from] || marks_of(p, &p->threads[rb_order_thread(o, event)]) ||
+            const bool first = p->forced[i - p->from] ||
+                               marks_of(p, &p->threads[rb_order_thread(o, event)]) ||
                                held_ahead(p, o, event, keep, &doubt);
             p->second[i - p->from] = !first;
             p->doubtful[i - p->from] = doubt && !first;

@@ -244,7 +244,8 @@ static uint32_t found_gain(const struct widening *x)
 }
 
 // Asks for increasing distances: half of the remainder, and half of that after a failure.
-static bool search_distance(struct rb_solver *s, struct widening *x, uint32_t enough, struct rb_solver_counts *counts)
+static bool search_distance(struct rb_solver *s, struct widening *x, uint32_t enough,
+                            struct rb_solver_counts *counts)
 {
     struct rb_window *w = &x->w;
     const uint32_t most = w->count - x->first_inside - x->other_inside;

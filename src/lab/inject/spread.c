@@ -1,11 +1,12 @@
 // The policy: the distance of a pair and the moves to reach it. A trace is made of a few draws:
 //
-//   the event of the pair that becomes the first;
-//   sections keep their order (one trace in four, the kind that a happens-before detector always finds), or
-//   may change it;
-//   the number of critical sections of its thread that the second event takes along when it goes late, and
-//   the first when it goes early: this puts a release and an acquire of one lock between the two;
-//   the distance: the maximum for half of the traces, for the others drawn log-uniformly up to that.
+//   first      the event of the pair that becomes the first
+//   order      sections keep their order (one trace in four, the kind that a happens-before detector always
+//              finds), or may change it
+//   sections   the number of critical sections of its thread that the second event takes along when it goes
+//              late, and the first when it goes early: this puts a release and an acquire of one lock
+//              between the two
+//   distance   the maximum for half of the traces, for the others drawn log-uniformly up to that
 //
 // The solver comes last: if a requested distance is not reached, and for one trace in eight.
 #include "lab/inject/spread.h"
@@ -85,7 +86,8 @@ static uint32_t seed_of(const struct rb_order *o, uint32_t pair, uint32_t sectio
 
 // Returns the distance of the pair after the partition is applied; 0 also if the pair would be in the wrong
 // order.
-static uint32_t projected_distance(const struct rb_partition *p, const struct rb_order *o, const struct draws *d)
+static uint32_t projected_distance(const struct rb_partition *p, const struct rb_order *o,
+                                   const struct draws *d)
 {
     const uint32_t a = rb_partition_place(p, o, d->first), b = rb_partition_place(p, o, d->second);
 
@@ -131,7 +133,8 @@ static uint32_t cut_early(const struct rb_partition *p, const struct rb_order *o
     return p->from;
 }
 
-static bool split_order(struct rb_spread *s, const struct draws *d, uint32_t sections, bool late, uint32_t limit)
+static bool split_order(struct rb_spread *s, const struct draws *d, uint32_t sections, bool late,
+                        uint32_t limit)
 {
     const uint32_t seed = seed_of(&s->order, late ? d->second : d->first, sections, late);
 
@@ -142,7 +145,8 @@ static bool split_order(struct rb_spread *s, const struct draws *d, uint32_t sec
 }
 
 // Makes one move, with as many sections as possible; true if the pair is further apart.
-static bool move_apart(struct rb_spread *s, const struct draws *d, uint32_t sections, bool late, uint32_t goal)
+static bool move_apart(struct rb_spread *s, const struct draws *d, uint32_t sections, bool late,
+                       uint32_t goal)
 {
     struct rb_order *o = &s->order;
     const uint32_t now = current_distance(o, d), everything = late ? o->count : 0;
@@ -153,8 +157,9 @@ static bool move_apart(struct rb_spread *s, const struct draws *d, uint32_t sect
             if (reached > now && reached > goal) {
                 const uint32_t limit =
                     late ? cut_late(&s->partition, o, d, goal) : cut_early(&s->partition, o, d, goal);
-                // Less to move sets more free, so the goal is still reached; if not, all of it.
-                if (!split_order(s, d, sections, late, limit) || projected_distance(&s->partition, o, d) < goal)
+                // Fewer events to move leave more freedom, so the goal is still reached; if not, move all.
+                if (!split_order(s, d, sections, late, limit) ||
+                    projected_distance(&s->partition, o, d) < goal)
                     split_order(s, d, sections, late, everything);
             }
             if (projected_distance(&s->partition, o, d) > now) {
@@ -169,7 +174,7 @@ static bool move_apart(struct rb_spread *s, const struct draws *d, uint32_t sect
 
 // Moves late and early by turns until the goal is reached or no event moves.
 static void run_scheduler(struct rb_spread *s, const struct draws *d, uint32_t goal,
-                     const struct rb_spread_plan *plan, struct rb_spread_facts *facts)
+                          const struct rb_spread_plan *plan, struct rb_spread_facts *facts)
 {
     for (unsigned round = 0; round < MOST_ROUNDS && !rb_spread_stopped(plan); round++) {
         const uint32_t before = facts->moves;
@@ -184,8 +189,8 @@ static void run_scheduler(struct rb_spread *s, const struct draws *d, uint32_t g
 
 // ---- the solver ----------------------------------------------------------------------------------------
 
-// Returns a window that holds both, if they are near enough, or else one whose larger part is on the far
-// side of one event.
+// Sets a window that holds both, if they are near enough, or else one with its
+// larger part on the far side of one event.
 static void window_at(const struct rb_order *o, const struct draws *d, uint32_t width, bool at_second,
                       uint32_t *from, uint32_t *to)
 {
@@ -207,8 +212,8 @@ static void window_at(const struct rb_order *o, const struct draws *d, uint32_t 
     *to = begin + width;
 }
 
-static void run_solver(struct rb_spread *s, const struct draws *d, uint32_t goal, unsigned windows, bool paper,
-                  const struct rb_spread_plan *plan, struct rb_spread_facts *facts)
+static void run_solver(struct rb_spread *s, const struct draws *d, uint32_t goal, unsigned windows,
+                       bool paper, const struct rb_spread_plan *plan, struct rb_spread_facts *facts)
 {
     unsigned idle = 0;
 

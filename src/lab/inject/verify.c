@@ -429,7 +429,7 @@ static bool concerns_thread(const struct rb_event *e, uint32_t thread)
 // concern its thread: before any of the events from *low to *high, if *low <= *high. A thread runs after
 // its fork and before its join.
 static void narrow_range(const struct rb_event *base, uint64_t count, uint32_t thread, uint64_t before,
-                   uint64_t *low, uint64_t *high)
+                         uint64_t *low, uint64_t *high)
 {
     const struct rb_event *last = NULL;
     uint64_t met = 0;
@@ -471,8 +471,8 @@ int rb_verify_injected(const struct rb_verify_world *w, const struct rb_event *b
     if (status < 0)
         return status;
     for (int k = 0; k < 2; k++)
-        narrow_range(base, base_count, pair->thread[k], events_before(injected, pair->at[k], pair->thread[k]), &low,
-               &high);
+        narrow_range(base, base_count, pair->thread[k], events_before(injected, pair->at[k], pair->thread[k]),
+                     &low, &high);
     // If events are lost or added, the pair has no place. The check below names the thread.
     if (low > high && injected_count == base_count + 2)
         return rb_bad_input(e,

@@ -102,7 +102,7 @@ static uint64_t *map_table(const struct rb_reader *base, const struct rb_reader 
 }
 
 static int renumber_events(struct rb_reader *base, struct rb_reader *injected, struct rb_events *events,
-                    struct rb_verify_world *w, struct rb_error *e)
+                           struct rb_verify_world *w, struct rb_error *e)
 {
     uint64_t *map[RBT_TABLES] = {NULL}, fresh[RBT_TABLES];
     int status = 0;

@@ -243,5 +243,7 @@ static void syncp_close(void *state)
     (void)state; // all memory is in the arena
 }
 
-const struct rb_predictor_ops rb_syncp = {
-    .open = syncp_open, .event = syncp_event, .counters = syncp_counters, .close = syncp_close};
+const struct rb_predictor_ops rb_syncp = {.open = syncp_open,
+                                          .event = syncp_event,
+                                          .counters = syncp_counters,
+                                          .close = syncp_close};

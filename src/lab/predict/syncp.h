@@ -1,4 +1,4 @@
-// The parts of SyncP (Mathur, Pavlogiannis and Viswanathan, 2021) and what they share. Tool side, one thread.
+// The parts of SyncP (Mathur, Pavlogiannis and Viswanathan, 2021) and their shared state. Tool side, one thread.
 //
 //   syncp.c         reads events, adds order edges, frees state that no thread can need
 //   syncp_past.c    the past of a thread: its clock at any event, its critical sections, the turns of a lock
@@ -141,8 +141,7 @@ bool rb_syncp_complete(const struct syncp *p, uint32_t *ideal, uint32_t thread, 
 int rb_syncp_check(struct syncp *p, uint32_t thread, struct syncp_variable *v, bool write,
                    struct rb_partner *partner);
 // Records the thread's next event as an access to the variable. Returns 0 or -ENOMEM.
-int rb_syncp_record(struct syncp *p, uint32_t thread, struct syncp_variable *v, bool write,
-                    uint64_t where);
+int rb_syncp_record(struct syncp *p, uint32_t thread, struct syncp_variable *v, bool write, uint64_t where);
 
 struct syncp_candidate {
     uint64_t where;

@@ -213,8 +213,7 @@ static bool make_room(struct syncp *p, struct syncp_variable *v, uint8_t kind)
     return true;
 }
 
-int rb_syncp_record(struct syncp *p, uint32_t thread, struct syncp_variable *v, bool write,
-                    uint64_t where)
+int rb_syncp_record(struct syncp *p, uint32_t thread, struct syncp_variable *v, bool write, uint64_t where)
 {
     const struct syncp_thread *t = &p->threads[thread];
     struct syncp_list *l = &v->list[write];

@@ -120,8 +120,7 @@ static void learn_hard(struct wcp *p, struct wcp_thread *t, const struct rb_hand
     t->hard++;
 }
 
-static int copy_of(struct wcp *p, const uint32_t *clock, struct rb_snapshot **copy,
-                   struct rb_snapshot **to)
+static int copy_of(struct wcp *p, const uint32_t *clock, struct rb_snapshot **copy, struct rb_snapshot **to)
 {
     if (!*copy)
         *copy = rb_snapshot_take(&p->clocks, clock);

@@ -129,7 +129,6 @@ struct wcp_section *wcp_section_of(const struct wcp_thread *t, uint64_t lock);
 // Applies rule (b) to a section of t that is about to end, or that program order is about to leave. Returns
 // true if P_t changed. wcp_queue_add adds the entry of a section that has ended.
 bool wcp_queue_consume(struct wcp *, struct wcp_thread *, const struct wcp_section *);
-int wcp_queue_add(struct wcp *, struct wcp_thread *, struct wcp_object *,
-                  const struct wcp_section *);
+int wcp_queue_add(struct wcp *, struct wcp_thread *, struct wcp_object *, const struct wcp_section *);
 
 #endif

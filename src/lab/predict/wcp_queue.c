@@ -36,7 +36,7 @@ static bool is_ready(const struct wcp_thread *t, const struct wcp_entry *e)
 }
 
 // Consumes entries of one queue; true if P_t changed. The change enables no further entry of this queue: a
-// later section begins after the release learnt, whose H cannot contain its time.
+// later section begins after the release learnt, and the H of that cannot contain its time.
 static bool consume_entries(struct wcp *p, struct wcp_thread *t, struct wcp_queue *q)
 {
     const uint32_t slot = t->base.slot;
@@ -127,8 +127,7 @@ static struct wcp_queue *reads_of(struct wcp *p, struct wcp_object *o, uint32_t 
     return o->reads ? o->reads[thread] : NULL;
 }
 
-int wcp_queue_add(struct wcp *p, struct wcp_thread *t, struct wcp_object *o,
-                  const struct wcp_section *s)
+int wcp_queue_add(struct wcp *p, struct wcp_thread *t, struct wcp_object *o, const struct wcp_section *s)
 {
     struct wcp_queue *q = s->reading ? reads_of(p, o, t->base.slot) : &o->writes;
 

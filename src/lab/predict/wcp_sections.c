@@ -152,8 +152,7 @@ static void learn_other(struct wcp *p, struct wcp_thread *t, const struct rb_han
     wcp_learn_p(p, t, &last[last[0].thread == t->base.slot]);
 }
 
-static void learn_readers(struct wcp *p, struct wcp_thread *t, const struct wcp_pair *pair,
-                          bool write)
+static void learn_readers(struct wcp *p, struct wcp_thread *t, const struct wcp_pair *pair, bool write)
 {
     for (const struct wcp_reader *r = pair->readers; r; r = r->next) {
         wcp_learn_p(p, t, &r->wrote); // the thread's own release has no news
@@ -162,8 +161,8 @@ static void learn_readers(struct wcp *p, struct wcp_thread *t, const struct wcp_
     }
 }
 
-static int section_access(struct wcp *p, struct wcp_thread *t, struct wcp_section *s,
-                          uint64_t variable, bool write)
+static int section_access(struct wcp *p, struct wcp_thread *t, struct wcp_section *s, uint64_t variable,
+                          bool write)
 {
     const uint32_t how = write ? WCP_WROTE : WCP_READ;
 

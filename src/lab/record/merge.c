@@ -22,7 +22,7 @@
 struct counter {
     uint64_t *seen; // bit n: number n was written
     uint64_t words;
-    uint64_t next; // the number whose event goes next
+    uint64_t next; // number of the next event
 };
 
 // A thread, by its index in rb_out.

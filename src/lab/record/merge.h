@@ -25,7 +25,7 @@ struct rb_merge_notes {
     uint64_t recorded;         // accesses of the program
     uint64_t threads;          // threads that ran, including fibers and stand-ins for fences
     uint64_t running;          // of them running when the recording ended
-    uint64_t holes;            // numbers that were taken but whose events were not written
+    uint64_t holes;            // numbers that were taken but not written
     uint64_t unmatched;        // releases without their acquire: become posts
     uint64_t overlapping;      // acquires of locks held elsewhere: become waits
     uint64_t tail;             // atomic accesses left out because the operation that orders them is missing

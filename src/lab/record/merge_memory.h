@@ -15,7 +15,7 @@
 #ifndef RB_LAB_RECORD_MERGE_MEMORY_H
 #define RB_LAB_RECORD_MERGE_MEMORY_H
 
-#include "lab/replay/id_map.h"
+#include "lab/replay/hash_tables.h"
 
 #define RB_MEMORY_PAGE  4096u
 #define RB_MEMORY_NAMED (1u << 20) // with fewer variables their addresses are kept, for names

@@ -129,7 +129,7 @@ void rb_out_thread_done(struct rb_out *o, uint32_t t)
 // ---- events --------------------------------------------------------------------------------------------
 
 static void put_event(struct rb_out *o, enum rb_op op, uint32_t thread, uint64_t target, uint32_t location,
-                bool outermost)
+                      bool outermost)
 {
     const struct rb_event event = {.op = op, .thread = thread, .target = target, .location = location};
 
@@ -139,7 +139,7 @@ static void put_event(struct rb_out *o, enum rb_op op, uint32_t thread, uint64_t
 
 // Returns a dense number for a place in the code; `places` has those known so far.
 static uint32_t intern_place(struct rb_out *o, struct rb_id_map *map, uint64_t **places, uint64_t *room,
-                       uint64_t place)
+                             uint64_t place)
 {
     const uint32_t n = rb_id_map_get(map, place);
 
@@ -172,7 +172,8 @@ static void emit_variable(void *context, uint32_t variable)
 static void put_access(struct rb_out *o, uint32_t t, const struct rb_raw_event *event)
 {
     const bool atomic = event->op >= RB_RAW_ATOMIC_READ;
-    struct emit e = {o, number_of(o, t, UINT32_MAX), location_of_place(o, event->value), (enum rb_op)(event->op & 1)};
+    struct emit e = {o, number_of(o, t, UINT32_MAX), location_of_place(o, event->value),
+                     (enum rb_op)(event->op & 1)};
 
     o->notes->recorded++;
     if (!rb_memory_touch(&o->memory, event->address, event->size, t, atomic, event->generation, emit_variable,

@@ -14,7 +14,7 @@ struct rb_out_lock {
     bool read; // the trace has a read-unlock of it
 };
 
-// A number of the trace whose thread has ended, at its `uses`-th use.
+// A number of the trace after the end of its thread, at its `uses`-th use.
 struct rb_out_idle {
     uint32_t number, uses;
 };

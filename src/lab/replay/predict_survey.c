@@ -2,7 +2,7 @@
 // thread holds it, or taken both ways by one thread, or released by a thread that has not taken it that
 // way. Then its sections have no meaning, and its events keep their order. More order means fewer reports,
 // never a false one.
-#include "lab/replay/predict_survey.h"
+#include "lab/replay/replay_state.h"
 
 #include <errno.h>
 #include <inttypes.h>

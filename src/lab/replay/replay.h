@@ -6,10 +6,16 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "lab/replay/engines.h"
-#include "lab/replay/pair_set.h"
+#include "engine/engine.h"
+#include "lab/replay/hash_tables.h"
 #include "sample/sampler.h"
 #include "trace/reader.h"
+
+// The engines for traces: those that also run in programs (engine/engine.h), and the predictive ones, which need
+// the whole trace. rb_lab_engines begins with those of rb_engines, in their order; NULL at the end.
+extern const struct rb_engine_ops rb_engine_shb, rb_engine_wcp, rb_engine_syncp;
+extern const struct rb_engine_ops *const rb_lab_engines[];
+const struct rb_engine_ops *rb_lab_engine_find(const char *name);
 
 // Called at each warning with the numbers of the two events, and the variable.
 typedef void (*rb_warning_fn)(void *context, uint64_t first, uint64_t second, uint64_t variable);

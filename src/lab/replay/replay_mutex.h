@@ -6,12 +6,14 @@
 #include "lab/replay/replay_state.h"
 
 // `so`: the engine is SO, and its fast paths are inlined. A compile-time constant.
-RB_INLINE bool rb_mutex_acquire_main(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o, bool so)
+RB_INLINE bool rb_mutex_acquire_main(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o,
+                                     bool so)
 {
     return so ? rb_so_acquire(&s->engine, t, &o->main) : s->engine.ops->acquire(&s->engine, t, &o->main);
 }
 
-RB_INLINE void rb_mutex_release_main(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o, bool so)
+RB_INLINE void rb_mutex_release_main(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o,
+                                     bool so)
 {
     if (so)
         rb_so_release(&s->engine, t, &o->main);
@@ -20,8 +22,8 @@ RB_INLINE void rb_mutex_release_main(struct rb_state *s, struct rb_thread *t, st
 }
 
 // Applies an acquire. A write-lock is ordered after read-unlocks as well; a read-lock is not.
-RB_INLINE int rb_mutex_acquire(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o, uint64_t index,
-                               bool so)
+RB_INLINE int rb_mutex_acquire(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o,
+                               uint64_t index, bool so)
 {
     const enum rb_lock_verdict v = rb_lock_apply(&o->held, RB_ACQUIRE, t->slot);
     bool skipped;
@@ -41,8 +43,8 @@ RB_INLINE int rb_mutex_acquire(struct rb_state *s, struct rb_thread *t, struct r
     return 0;
 }
 
-RB_INLINE int rb_mutex_release(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o, uint64_t index,
-                               bool so)
+RB_INLINE int rb_mutex_release(struct rb_state *s, struct rb_thread *t, struct rb_replay_object *o,
+                               uint64_t index, bool so)
 {
     const enum rb_lock_verdict v = rb_lock_apply(&o->held, RB_RELEASE, t->slot);
 

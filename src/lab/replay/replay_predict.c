@@ -9,7 +9,6 @@
 #include <inttypes.h>
 
 #include "lab/predict/predict.h"
-#include "lab/replay/predict_survey.h"
 #include "lab/replay/read_ahead.h"
 #include "lab/replay/replay_state.h"
 
@@ -131,7 +130,8 @@ static int one_page(struct run *r, const struct rb_page *page, const struct rb_c
             const uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(work);
             struct rb_event e = rb_unpack(&layout, page->words + (wide ? 2u * i : i), wide);
             if (r->states.each && i + PREFETCH_AHEAD < page->count)
-                prefetch_state(r, rb_unpack(&layout, page->words + (i + PREFETCH_AHEAD) * (wide ? 2u : 1u), wide));
+                prefetch_state(r, rb_unpack(&layout, page->words + (i + PREFETCH_AHEAD) * (wide ? 2u : 1u),
+                                            wide));
             if (RB_UNLIKELY(e.target >= s->limit[e.op]))
                 return rb_bad_input(s->error, "%s: event %" PRIu64 ": its target is in no table",
                                     s->reader->path, page->first + i);

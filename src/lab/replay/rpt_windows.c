@@ -1,7 +1,7 @@
 // RPT (Dynamic Race Detection with O(1) Samples, POPL 2023, algorithm 2), implemented so that only its
 // windows are read.
 //
-//   m, k, r and the beginning are those of sample/rpt.h
+//   m, k, r and the beginning are those of sample/periods.h
 //   n below the beginning, or r k > 64 n: the whole trace is one window. In the second case r windows would leave
 //   a hole (away from the ends of the trace) with probability below n/k e^-64; the whole trace bounds r for
 //   every delta and sees no less. Otherwise there are r starts, uniform in [0, n - k]. Overlapping windows are
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "lab/replay/replay_state.h"
-#include "sample/rpt.h"
+#include "sample/periods.h"
 
 struct plan {
     uint64_t n, k, r;

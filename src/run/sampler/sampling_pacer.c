@@ -1,5 +1,5 @@
 // PACER in the running program: periods of LENGTH accesses, all threads together, each a sampling period with
-// probability P (sample/pacer.h, as on a trace). Inside, accesses are taken; outside, they are checked
+// probability P (sample/periods.h, as on a trace). Inside, accesses are taken; outside, they are checked
 // against what sampling periods left.
 //
 // Positions in time are handed out in batches: a thread claims the next BATCH (or LENGTH, if that is less)
@@ -9,7 +9,7 @@
 // time a period lies: a thread that sleeps in the middle of a batch makes the rest of its accesses later.
 #include "run/access/access.h"
 #include "run/sampler/sampling.h"
-#include "sample/pacer.h"
+#include "sample/periods.h"
 
 #define BATCH 64u
 

@@ -1,5 +1,5 @@
 // RPT in the running program: windows in which every access is taken and every synchronisation operation
-// processed, and between them neither. Its numbers are in sample/rpt.h; docs/samplers.md derives what is
+// processed, and between them neither. Its numbers are in sample/periods.h; docs/samplers.md derives what is
 // promised when the length of the run is not known, and proves that skipping synchronisation makes no false
 // report.
 //
@@ -22,7 +22,7 @@
 #include "run/access/history.h"
 #include "run/record/record.h"
 #include "run/sampler/sampling.h"
-#include "sample/rpt.h"
+#include "sample/periods.h"
 
 #define BATCH     64u   // events a thread adds at once, near a window and inside it
 #define FAR_BATCH 1024u // far from the next one

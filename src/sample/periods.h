@@ -1,14 +1,31 @@
+// The parts of an execution that PACER and RPT sample whole, computed alike for the trace and for the running
+// program.
+#ifndef RB_SAMPLE_PERIODS_H
+#define RB_SAMPLE_PERIODS_H
+
+#include "base/gaps.h"
+
+// ---- PACER ---------------------------------------------------------------------------------------------
+
+// Time is cut into periods of `length` accesses, and each is a sampling period with probability P,
+// independently. Returns the number of accesses from the end of one sampling period to the beginning of the
+// next, or RB_GAP_END if there is none.
+static inline uint64_t rb_pacer_gap(const struct rb_gaps *gaps, struct rb_rng *rng, uint64_t length)
+{
+    const uint64_t periods = rb_gaps_draw(gaps, rng);
+
+    return periods < RB_GAP_END / length ? periods * length : RB_GAP_END;
+}
+
+// ---- RPT -----------------------------------------------------------------------------------------------
+
 // RPT's numbers (Dynamic Race Detection with O(1) Samples, POPL 2023, theorem 3.3 and algorithm 3):
 //   m = 4T + 2h      k = 4m / eps events a window      r = 15 ln(1/delta) / (2 eps) windows
 // and a beginning of 12m / eps events that is analysed whole. Computed without the mathematics library, which
 // a watched program may not have.
-#ifndef RB_SAMPLE_RPT_H
-#define RB_SAMPLE_RPT_H
 
-#include "base/types.h"
-
-// The natural logarithm of a positive normal number, to a few units in the last place: x = f 2^e with f near
-// 1, ln f = 2 artanh((f - 1) / (f + 1)), whose series falls by 34 a term there.
+// Returns the natural logarithm of a positive normal number, to a few units in the last place: x = f 2^e with
+// f near 1, ln f = 2 artanh((f - 1) / (f + 1)). The terms of this series decrease by a factor of 34 there.
 static inline double rb_ln(double x)
 {
     union {
@@ -29,7 +46,7 @@ static inline double rb_ln(double x)
     return 2 * z * sum + e * 0.693147180559945309417232;
 }
 
-// Rounds a count up; what no run can reach is 2^62.
+// Rounds a count up; a count that no run can reach becomes 2^62.
 static inline uint64_t rb_rpt_count(double x)
 {
     const uint64_t floor = x < 0x1p62 ? (uint64_t)x : UINT64_C(1) << 62;

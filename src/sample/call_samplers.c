@@ -30,7 +30,7 @@ struct rb_regions {
     struct frames *frames;
 };
 
-// Counts one call and says whether it is taken.
+// Counts one call and returns true if it is taken.
 static bool count_call(struct rb_sampler *s, uint32_t thread, uint64_t id)
 {
     struct rb_regions *g = s->regions;
@@ -56,7 +56,7 @@ static bool push_frame(struct rb_sampler *s, struct frames *f, bool taken)
     return true;
 }
 
-static int regions_start(struct rb_sampler *s)
+static int start_regions(struct rb_sampler *s)
 {
     const struct rb_call_policy *p = s->ops->calls;
     struct rb_regions *g = rb_arena_zalloc(&s->arena, sizeof(*g));
@@ -80,7 +80,7 @@ static int regions_start(struct rb_sampler *s)
     return 0;
 }
 
-static enum rb_take regions_ask(struct rb_sampler *s, uint32_t thread, uint32_t location)
+static enum rb_take ask_region(struct rb_sampler *s, uint32_t thread, uint32_t location)
 {
     if (s->by_location)
         return count_call(s, thread, 1 + location) ? RB_TAKE : RB_PASS;
@@ -88,28 +88,28 @@ static enum rb_take regions_ask(struct rb_sampler *s, uint32_t thread, uint32_t 
     return f->taken[f->depth - 1] ? RB_TAKE : RB_PASS;
 }
 
-static void regions_enter(struct rb_sampler *s, uint32_t thread, uint64_t function)
+static void enter_region(struct rb_sampler *s, uint32_t thread, uint64_t function)
 {
     if (!s->by_location)
         push_frame(s, &s->regions->frames[thread], count_call(s, thread, 1 + function));
 }
 
-static void regions_leave(struct rb_sampler *s, uint32_t thread)
+static void leave_region(struct rb_sampler *s, uint32_t thread)
 {
     if (!s->by_location && s->regions->frames[thread].depth > 1)
         s->regions->frames[thread].depth--;
 }
 
-#define REGION_SAMPLER(id, policy, text, what)                             \
+#define REGION_SAMPLER(id, policy, text, meaning)                          \
     const struct rb_sampler_ops rb_sample_##id = {.name = text,            \
                                                   .parameters = "",        \
-                                                  .help = what,            \
+                                                  .help = meaning,         \
                                                   .wants_functions = true, \
                                                   .calls = &policy,        \
-                                                  .start = regions_start,          \
-                                                  .ask = regions_ask,              \
-                                                  .enter = regions_enter,          \
-                                                  .exit = regions_leave};
+                                                  .start = start_regions,  \
+                                                  .ask = ask_region,       \
+                                                  .enter = enter_region,   \
+                                                  .exit = leave_region};
 
 REGION_SAMPLER(literace, tl_ad, "literace", "per function and thread: 100, 10, 1, 0.1 %, bursts of 10 calls")
 REGION_SAMPLER(tl_fx, tl_fx, "tl-fx", "per function and thread: 5 %, bursts of 10 calls")
