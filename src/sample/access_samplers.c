@@ -37,8 +37,8 @@ const struct rb_sampler_ops rb_sample_none = {.name = "none",
 
 // ---- random --------------------------------------------------------------------------------------------
 
-// Each access alone with probability P. The gaps between taken accesses are drawn, so a skipped access costs
-// nothing.
+// Each access alone with probability P. The gaps between taken accesses are drawn, so a skipped access
+// costs nothing.
 static uint64_t gap_random(struct rb_sampler *s)
 {
     return rb_gaps_draw(s->gaps, &s->rng);
@@ -88,7 +88,8 @@ const struct rb_sampler_ops rb_sample_rpt = {.name = "rpt",
 
 // ---- static --------------------------------------------------------------------------------------------
 
-// Draws a fixed subset of the code locations, of which every execution is taken (CRSampler's static sampling).
+// Draws a fixed subset of the code locations, of which every execution is taken (CRSampler's static
+// sampling).
 static int draw_locations(struct rb_sampler *s)
 {
     const uint64_t words = s->world.locations / 64 + 1;

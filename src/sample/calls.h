@@ -1,8 +1,8 @@
-// Counts calls of functions: the decision of LiteRace's seven samplers (PLDI 2009, table 3), made once a call,
-// for the trace and for the running program (run/sampler/sampling_regions.c) alike.
+// Counts calls of functions: the decision of LiteRace's seven samplers (PLDI 2009, table 3), made once a
+// call, for the trace and for the running program (run/sampler/sampling_regions.c) alike.
 //
-// Bursty policies take RB_BURST consecutive calls, then skip as many as bring the share down to the next
-// of their rates (RB_BURST * (1/rate - 1) calls), the last rate for ever. All begin with a burst: code is
+// Bursty policies take RB_BURST consecutive calls, then skip RB_BURST * (1/rate - 1) calls, which brings
+// the share down to the next of their rates. The last rate stays in force. All begin with a burst: code is
 // cold the first time. Calls are counted, not drawn, as in the paper; only those with a `chance` draw.
 #ifndef RB_SAMPLE_CALLS_H
 #define RB_SAMPLE_CALLS_H

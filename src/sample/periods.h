@@ -1,5 +1,5 @@
-// The parts of an execution that PACER and RPT sample whole, computed alike for the trace and for the running
-// program.
+// The parts of an execution that PACER and RPT sample whole, computed alike for the trace and for the
+// running program.
 #ifndef RB_SAMPLE_PERIODS_H
 #define RB_SAMPLE_PERIODS_H
 
@@ -21,11 +21,12 @@ static inline uint64_t rb_pacer_gap(const struct rb_gaps *gaps, struct rb_rng *r
 
 // RPT's numbers (Dynamic Race Detection with O(1) Samples, POPL 2023, theorem 3.3 and algorithm 3):
 //   m = 4T + 2h      k = 4m / eps events a window      r = 15 ln(1/delta) / (2 eps) windows
-// and a beginning of 12m / eps events that is analysed whole. Computed without the mathematics library, which
-// a watched program may not have.
+// and a beginning of 12m / eps events that is analysed whole. Computed without the mathematics library,
+// which a watched program may not have.
 
-// Returns the natural logarithm of a positive normal number, to a few units in the last place: x = f 2^e with
-// f near 1, ln f = 2 artanh((f - 1) / (f + 1)). The terms of this series decrease by a factor of 34 there.
+// Returns the natural logarithm of a positive normal number, to a few units in the last place: x = f 2^e
+// with f near 1, ln f = 2 artanh((f - 1) / (f + 1)). The terms of this series decrease by a factor of 34
+// there.
 static inline double rb_ln(double x)
 {
     union {

@@ -8,8 +8,8 @@
 
 // ---- samplers of running programs ----------------------------------------------------------------------
 
-// adaptive decides by measured cost (run/sampler/adaptive/adaptive.c), crsampler and datacollider by hardware
-// breakpoints (run/watchpoint/collide.c). A trace has neither.
+// adaptive decides by measured cost (run/sampler/adaptive/adaptive.c), crsampler and datacollider by
+// hardware breakpoints (run/watchpoint/collide.c). A trace has neither.
 
 #define BREAKPOINTS                                                                                       \
     "needs hardware breakpoints and works in a running program only; on a trace, take 'static:P', which " \

@@ -1,5 +1,6 @@
-// The contract of the samplers, which decide the accesses in S. Each policy is a pure function of its seed and
-// of the events that it receives, never of the engine, so that every engine sees the same S.
+// The contract of the samplers, which decide the accesses in S. Each policy is a pure function of its seed
+// and of the events that it receives. It does not depend on the engine, so that every engine sees the same
+// S.
 //
 // A policy answers in one of three ways, the cheapest for it:
 //   gap     the number of accesses to skip before the next one taken (random, all, none, pacer);
@@ -70,7 +71,7 @@ extern const struct rb_sampler_ops rb_sample_all, rb_sample_none, rb_sample_rand
     rb_sample_tl_fx, rb_sample_g_ad, rb_sample_g_fx, rb_sample_rnd10, rb_sample_rnd25, rb_sample_ucp,
     rb_sample_pacer, rb_sample_rpt, rb_sample_static, rb_sample_adaptive, rb_sample_crsampler,
     rb_sample_datacollider;
-extern const struct rb_sampler_ops *const rb_samplers[]; // all of them, online ones last; NULL at the end
+extern const struct rb_sampler_ops *const rb_samplers[]; // those of running programs last; NULL at the end
 
 // Parses "name:parameters". An error lists the known samplers.
 int rb_sampler_parse(const char *text, struct rb_sampler_spec *spec, struct rb_error *e);

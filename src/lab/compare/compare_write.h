@@ -69,7 +69,8 @@ static inline json_t *rb_json_count(uint64_t v)
 
 // ---- plots ---------------------------------------------------------------------------------------------
 
-// Each function writes a <figure> of the comparison's page. `id` makes the ids of its title and description unique.
+// The functions below write a <figure> each. `id` makes the ids of its title and description unique.
+
 // Plots the recall of each sampler over its effective rate.
 void rb_plot_recall(FILE *out, const struct rb_comparison *c, size_t id);
 
@@ -77,7 +78,8 @@ void rb_plot_recall(FILE *out, const struct rb_comparison *c, size_t id);
 enum rb_bars { RB_BARS_TIME, RB_BARS_SKIPPED, RB_BARS_SAVED };
 void rb_plot_bars(FILE *out, const struct rb_comparison *c, enum rb_bars kind, size_t id);
 
-// Plots processor time over length, a panel a sampler, a line an engine. All comparisons have the same rows.
+// Plots processor time over length, a panel a sampler, a line an engine. All comparisons have the same
+// rows.
 void rb_plot_lengths(FILE *out, const struct rb_comparison *c, size_t count);
 
 // Parts of a figure.

@@ -114,8 +114,8 @@ static int match_events(struct work *w, const uint32_t *thread)
     return status;
 }
 
-// Finds the fork of each thread. A thread that keeps events keeps the fork that created it: a trace whose
-// threads have no origin is less informative.
+// Finds the fork of each thread. A thread that keeps events keeps the fork that created it: a trace with
+// threads of no origin is less informative.
 static int find_forks(struct work *w)
 {
     w->fork_of = malloc((w->injected.table[RBT_THREADS] + 1) * sizeof(*w->fork_of));

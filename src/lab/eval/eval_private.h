@@ -1,4 +1,5 @@
-// Parts of `eval` that its files share: labelled traces in memory, rules, plots. Private to lab/ and its tests.
+// Parts of `eval` that its files share: labelled traces in memory, rules, plots. Private to lab/ and its
+// tests.
 #ifndef RB_LAB_EVAL_EVAL_PRIVATE_H
 #define RB_LAB_EVAL_EVAL_PRIVATE_H
 
@@ -44,8 +45,7 @@ int rb_eval_trace_write(const struct rb_event *events, uint64_t count, const str
 
 // ---- rules ---------------------------------------------------------------------------------------------
 
-// Invariants between the engines' answers on one trace; docs/eval.md has the proofs. Private to lab/ and
-// its tests.
+// Invariants between the engines' answers on one trace; docs/eval.md has the proofs.
 
 // The events at which an engine warned, in the order of the trace.
 struct rb_eval_warned {

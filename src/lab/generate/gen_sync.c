@@ -1,20 +1,22 @@
 // Synchronisation of generated threads: the choice of the next lock, semaphore, barrier or atomic, and the
 // data that it protects while it is held. Two promises make "race 0 means no race" true:
 //
-//   A. No operation blocks. An operation is emitted only if it could return at that point of the execution: a
-//      mutex is free, a read-write lock has no writer (to write: no holder), a semaphore is positive, a round
-//      is full. If the drawn object is not available, gen_open emits nothing and its caller does an access.
-//   B. Between a thread's access to guarded data and a later one of another thread, one of them a write, the
-//      first thread releases and then the second acquires one object that keeps the state of the release:
+//   A. No operation blocks. An operation is emitted only if it could return at that point of the execution:
+//      a mutex is free, a read-write lock has no writer (to write: no holder), a semaphore is positive, a
+//      round is full. If the drawn object is not available, gen_open emits nothing and its caller does an
+//      access.
+//   B. Between a thread's access to guarded data and a later one of another thread, one of them a write,
+//      the first thread releases and then the second acquires one object that keeps the state of the
+//      release:
 //        mutex        its holder accesses the data of a mutex
 //        read-write   the write holder writes, read holders read
-//        channel      an item goes through full and empty by post and wait. A wait follows every earlier post
-//                     of its semaphore, so any item queued there may be taken. The first user of an item
-//                     needs no wait, so the semaphores start at 0
+//        channel      an item goes through full and empty by post and wait. A wait follows every earlier
+//                     post of its semaphore, so any item queued there may be taken. The first user of an
+//                     item needs no wait, so the semaphores start at 0
 //        spin lock    rmw to take, a release store to give up; the holder's clock includes the value
 //                     that the store replaces
-//        flag         its owner, the only thread that stores, writes the data before the first store and never
-//                     after; other threads read it once they have acquired the flag
+//        flag         its owner, the only thread that stores, writes the data before the first store and
+//                     never after; other threads read it once they have acquired the flag
 //        barrier      in even rounds a thread uses its own slot, in odd rounds it reads any slot (gen.c)
 #include "lab/generate/gen_world.h"
 

@@ -151,8 +151,8 @@ static bool names_thread(const struct rb_window *w, uint32_t k, uint32_t thread)
     return class_of(w, k) == RB_CLASS_THREAD && w->order->model->base[rb_window_event(w, k)].target == thread;
 }
 
-// R4: orders a fork or join with its neighbours on either side among the events of the thread it names and
-// the other forks and joins that name it.
+// R4: orders a fork or join with its neighbours on either side. The neighbours are events of the thread it
+// names, or other forks and joins that name it.
 static void fork_or_join(struct rb_window *w, uint32_t k)
 {
     const uint32_t thread = (uint32_t)w->order->model->base[rb_window_event(w, k)].target;

@@ -1,10 +1,11 @@
 // A base trace in the form that moves its events: the constraint class of each event (docs/reordering.md),
 // and the one other event it is tied to. Made once for a base, then read by all workers. Tool side.
 //
-// Some locks count as ordered objects, so that all their events keep their order: those that the base
-// itself uses against R3 (a release without acquire, sections that overlap), that a thread holds to read
-// and to write at once, or that are also used as another kind of object. That is never wrong, only less
-// free.
+// Some locks count as ordered objects, so that all their events keep their order:
+//   - locks that the base itself uses against R3 (a release without acquire, sections that overlap);
+//   - locks that a thread holds to read and to write at once;
+//   - locks that are also used as another kind of object.
+// The restriction is never wrong, only less free.
 #ifndef RB_LAB_INJECT_MODEL_H
 #define RB_LAB_INJECT_MODEL_H
 

@@ -5,7 +5,8 @@
 // ordered by happens-before. `proof` is the claim about each:
 //   trace    no correct reordering of the whole trace has both next: they cannot race. Both are in
 //            sections of one lock, or the solver has shown it
-//   window   the solver has shown it for the reorderings of the window, after the unchanged events before it
+//   window   the solver has shown it for the reorderings of the window, after the unchanged events before
+//            it
 //   hb       happens-before orders them; more is unknown, because the solver's budget was too small
 // A candidate for which the solver finds an order with both next is a race, and is dropped.
 #ifndef RB_LAB_INJECT_NEGATIVES_H

@@ -3,8 +3,8 @@
 //
 // late(seed) makes the second part as small as possible: the seed and the events that cannot overtake it.
 // early(seed) makes the first part as small as possible: the seed and the events that must stay before it.
-// The rules for turning two events around (x of the second part stood before y of the first) follow from R1
-// to R5, given that the current order is correct:
+// The rules for turning two events around follow from R1 to R5, given that the current order is correct (x
+// of the second part stood before y of the first):
 //
 //   x                   y                             may be turned around
 //   ------------------------------------------------------------------------------------------------------

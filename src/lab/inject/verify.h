@@ -1,8 +1,8 @@
 // The independent verifier of `railbird inject`: the definition of docs/reordering.md, implemented a second
-// time, without a solver and without code shared with the generator of traces, so that a mistake there
-// cannot hide here. Linear in the traces. Tool side.
+// time. It uses no solver and no code of the generator of traces, so that a mistake there cannot hide here.
+// Linear in the traces. Tool side.
 //
-// INJECTED is right when
+// INJECTED is correct if
 //   - it has exactly two accesses to one variable that BASE does not have, of two threads, one a write;
 //   - BASE has a point at which both threads are where the pair is, so that BASE with the pair side by
 //     side at that point is an execution: the race is real;

@@ -2,18 +2,18 @@
 // object, a variable) as a reference to a snapshot of its clock, together with its own time. Tool side, one
 // thread.
 //
-//   snapshot   an immutable copy of a clock, with a count of references. A thread makes one when it first hands
-//              its clock over after a change, so that further hand-overs without news cost a reference each
+//   snapshot   an immutable copy of a clock, with a count of references. A thread makes one when it first
+//              hands its clock over after a change, so that further hand-overs without news cost a
+//              reference each
 //   time       the thread's own local time at the hand-over. The snapshot's entry for the thread itself is
 //              older or equal and has no meaning
 //
 // Invariant (I): between two hand-overs of a thread with the same time, its clocks do not change and none
 // of its accesses or acquires is recorded. So a thread that knows time n of thread u knows the content of
-// every hand-over of u with a time up to n, and one comparison of two numbers tells if a hand-over has news
+// every hand-over of u with a time up to n. One comparison of two numbers tells if a hand-over has news
 // (rb_handover_known). The engines keep (I) by advancing the local time before such a change, if the time
 // has been handed over (rb_own_time_new). A local time at its maximum cannot advance: from then on no
 // hand-over counts as known.
-// keep nothing: from then on nothing counts as known.
 #ifndef RB_LAB_PREDICT_HANDOVER_H
 #define RB_LAB_PREDICT_HANDOVER_H
 

@@ -1,5 +1,5 @@
 // SHB, schedulable happens-before (Mathur, Kini and Viswanathan, 2018): happens-before plus an edge to each
-// read from the write it saw. In an order that keeps these edges every read sees the same write, so every
+// read from the write it saw. In an order that keeps these edges every read sees the same write. So every
 // race found, not only the first, occurs in another order of the same execution.
 //
 // An access is checked before the edge from its own last write is taken: a read races with the write it saw

@@ -1,15 +1,17 @@
-// The parts of SyncP (Mathur, Pavlogiannis and Viswanathan, 2021) and their shared state. Tool side, one thread.
+// The parts of SyncP (Mathur, Pavlogiannis and Viswanathan, 2021) and their shared state. Tool side, one
+// thread.
 //
 //   syncp.c         reads events, adds order edges, frees state that no thread can need
-//   syncp_past.c    the past of a thread: its clock at any event, its critical sections, the turns of a lock
+//   syncp_past.c    the past of a thread: its clock at any event, its critical sections, the turns of a
+//                   lock
 //   syncp_ideal.c   the smallest set of events that a reordering must contain to put two events next
 //   syncp_races.c   the accesses of each variable, and those that each thread has still to check
 //
 // Definitions:
 //   time      a thread's n-th event has time n; 0 is before the first. Being forked counts as an event
-//   clock     of an event: for each other thread u the last time of u that thread order, reads-from, fork, join
-//             and the order of objects (R5) put before it. Sections of locks add nothing to it. The entry of
-//             its own thread has no meaning
+//   clock     of an event: for each other thread u the last time of u that thread order, reads-from, fork,
+//             join and the order of objects (R5) put before it. Sections of locks add nothing to it. The
+//             entry of its own thread has no meaning
 //   version   a clock and the time from which the thread has it. A thread's clock only grows, seldom, and
 //             each state is kept, so that the clock of any past event can be found
 //   stretch   a part of a thread in which its clock does not change and no section begins
@@ -118,7 +120,7 @@ int rb_syncp_learn(struct syncp *p, struct syncp_thread *t, uint32_t time, const
                    uint32_t thread, uint32_t learnt);
 // Adds all entries of a clock in the same way.
 int rb_syncp_raise(struct syncp *p, struct syncp_thread *t, uint32_t time, const uint32_t *clock);
-// Apply acquires and releases of a lock, outermost or inner, by the thread's last event.
+// Applies an acquire or a release of a lock, outermost or inner, as the thread's last event.
 int rb_syncp_acquire(struct syncp *p, uint32_t thread, uint32_t lock, bool shared);
 void rb_syncp_release(struct syncp *p, uint32_t thread, uint32_t lock, bool shared);
 // Returns true if a section that excludes this one of `thread`, and begins later in the trace, has begun in

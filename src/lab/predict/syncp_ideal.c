@@ -1,9 +1,9 @@
 // The ideal of two events e1 and e2: the least set of events that
 //   contains all events before e1 and before e2 in their threads,
 //   is closed under the clocks (it contains the past of each event), and
-//   contains, of two sections of a lock that exclude each other and have both begun in it, the release of the
-//   earlier one.
-// In the order of the trace it is a correct reordering that keeps the order of sections, and any such
+//   contains, of two sections of a lock that exclude each other and have both begun in it, the release of
+//   the earlier one.
+// In the order of the trace it is a correct reordering that keeps the order of sections. Any such
 // reordering with e1 and e2 next contains it. So the two are a race that preserves synchronisation iff the
 // ideal contains neither (docs/engines.md). It never contains e2: every rule adds events that are earlier
 // in the trace than an event of the set.

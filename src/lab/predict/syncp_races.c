@@ -7,13 +7,13 @@
 //
 // Most accesses need no ideal. These are behind a thread without one, and stay so:
 //   accesses in its clock;
-//   accesses in a section that excludes one it is in now: both have begun in any ideal of the two, so the end
-//   of the earlier one is in it, and the access as well.
+//   accesses in a section that excludes one it is in now: both have begun in any ideal of the two, so the
+//   end of the earlier one is in it, and the access as well.
 //
 // Of several accesses of a thread in one stretch only the last counts: if the first races with e2, so does
 // the last. (Take the ideal of the first and e2, and add the events of the stretch up to the last. No
 // section begins there and the clock does not change, so the set is still closed, and does not contain the
-// last.) The last access replaces the one before unless a thread has judged that already.
+// last.) The last access replaces the one before, unless a thread has judged that one already.
 #include <errno.h>
 #include <string.h>
 

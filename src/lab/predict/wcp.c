@@ -1,11 +1,11 @@
 // WCP, weak-causally-precedes (Kini, Mathur and Viswanathan, 2017): an order weaker than happens-before, so
 // that it finds races in other orders of the critical sections too. It is the smallest relation with
-//   (a) the end of a section comes before an access in a later section of the same lock that conflicts with an
-//       access in the first,
+//   (a) the end of a section comes before an access in a later section of the same lock that conflicts with
+//       an access in the first,
 //   (b) the end of a section comes before the end of a later section of the same lock if an event of the
 //       first comes before an event of the second,
-//   (c) if x comes before y and y happens before e, x comes before e; if x happens before y and y comes before
-//       e, x comes before e,
+//   (c) if x comes before y and y happens before e, x comes before e; if x happens before y and y comes
+//       before e, x comes before e,
 // and program order: that of each thread, fork, join, and the edges of R5 (docs/reordering.md), which no
 // other order could reverse. In (b) "before" means either relation. The first reported race occurs in
 // another order, unless that order is a deadlock. For read-write locks, (a) and (b) hold for two sections

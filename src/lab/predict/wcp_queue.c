@@ -1,11 +1,12 @@
 // Rule (b): of two sections of a lock, the end of the first comes before the end of the second if an event
-// of the first comes before an event of the second, that is, if the acquire of the first comes before the
-// release of the second. The same holds where program order leads from within the second to another thread,
-// which would otherwise miss the edge. The statements below about releases hold for these events too.
+// of the first comes before an event of the second. That is the case if the acquire of the first comes
+// before the release of the second. The same holds where program order leads from within the second to
+// another thread, which would otherwise miss the edge. The statements below about releases hold for these
+// events too.
 //
 // The published algorithm has a queue for each lock and thread pair. Here each lock has one, with a place
-// in it for each thread. The sections that write-lock it are ordered by happens-before, so if the acquire
-// of a later one comes before a release by (a) to (c), those of the earlier ones do too, and each thread
+// in it for each thread. The sections that write-lock it are ordered by happens-before. So if the acquire
+// of a later one comes before a release by (a) to (c), those of the earlier ones do too. Each thread
 // consumes them from the front. A thread skips its own. Sections that read-lock it are ordered only with
 // those of their own thread: they have a queue for each reader, which only write sections visit. Read
 // sections do not exclude each other and the rule does not apply between them.

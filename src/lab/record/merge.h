@@ -1,6 +1,6 @@
-// Converts a raw recording (trace/raw/raw.h) into a trace: the events of all threads in one order, which is
-// a possible order of the execution (docs/recording.md has the proof), memory as variables, addresses as
-// objects, code as locations.
+// Converts a raw recording (trace/raw/raw.h) into a trace. The events of all threads get one order, which
+// is a possible order of the execution (docs/recording.md has the proof). Memory becomes variables,
+// addresses become objects, code becomes locations.
 //
 // Two passes over the recording. Memory grows with the memory and the objects that were used, and with the
 // threads that ran at once, not with the number of events. The trace is always well-formed: events that

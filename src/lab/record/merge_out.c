@@ -342,7 +342,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-// Writes "function file:line (module+0xoffset)", as far as it is known.
+// Writes the known parts of "function file:line (module+0xoffset)".
 static void name_code(const struct rb_out *o, uint64_t place, bool function, char *name, size_t room)
 {
     uint64_t offset;

@@ -1,7 +1,6 @@
-// One pass over the synchronisation of a trace. A lock breaks the discipline if it is taken while another
-// thread holds it, or taken both ways by one thread, or released by a thread that has not taken it that
-// way. Then its sections have no meaning, and its events keep their order. More order means fewer reports,
-// never a false one.
+// One pass over the synchronisation of a trace. A lock breaks the discipline if a thread takes it while
+// another holds it, takes it both ways, or releases it without having taken it that way. Then its sections
+// have no meaning, and its events keep their order. More order means fewer reports, never a false one.
 #include "lab/replay/replay_state.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // Reads pages of a trace in order. A second thread reads, checks and classifies them while the first one
-// analyses, because the copy out of the page cache and the checksums are a large part of a pass that samples
+// analyses. The copy out of the page cache and the checksums are a large part of a pass that samples
 // little. Short traces are read without a second thread.
 //
 // Two batches of pages are exchanged (base/handoff.h).

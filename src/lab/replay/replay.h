@@ -11,8 +11,8 @@
 #include "sample/sampler.h"
 #include "trace/reader.h"
 
-// The engines for traces: those that also run in programs (engine/engine.h), and the predictive ones, which need
-// the whole trace. rb_lab_engines begins with those of rb_engines, in their order; NULL at the end.
+// The engines for traces: those that also run in programs (engine/engine.h), and the predictive ones, which
+// need the whole trace. rb_lab_engines begins with those of rb_engines, in their order; NULL at the end.
 extern const struct rb_engine_ops rb_engine_shb, rb_engine_wcp, rb_engine_syncp;
 extern const struct rb_engine_ops *const rb_lab_engines[];
 const struct rb_engine_ops *rb_lab_engine_find(const char *name);

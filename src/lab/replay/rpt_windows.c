@@ -2,10 +2,10 @@
 // windows are read.
 //
 //   m, k, r and the beginning are those of sample/periods.h
-//   n below the beginning, or r k > 64 n: the whole trace is one window. In the second case r windows would leave
-//   a hole (away from the ends of the trace) with probability below n/k e^-64; the whole trace bounds r for
-//   every delta and sees no less. Otherwise there are r starts, uniform in [0, n - k]. Overlapping windows are
-//   merged, and each is analysed with fresh metadata, as if it were the beginning.
+//   n below the beginning, or r k > 64 n: the whole trace is one window. In the second case r windows would
+//   leave a hole (away from the ends of the trace) with probability below n/k e^-64; the rule bounds r
+//   for every delta, and the whole trace sees no less. Otherwise there are r starts, uniform in [0, n - k]. Overlapping
+//   windows are merged, and each is analysed with fresh metadata, as if it were the beginning.
 //
 // This is sound, because only the events between two events decide if they are ordered. n, T and h come
 // from the header, event i is at a computed offset, and the keys of all state are numbers named in the
