@@ -1,3 +1,4 @@
+// The columns of the tables and the format of their numbers.
 #include "lab/compare/compare_write.h"
 
 #include <math.h>

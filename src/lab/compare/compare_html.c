@@ -139,20 +139,19 @@ static void write_contents(FILE *out, const struct rb_comparison *c, size_t coun
 static void write_glossary(FILE *out)
 {
     fputs(
-        "<details><summary>What the words mean</summary>\n<dl>\n"
+        "<details><summary>Terms</summary>\n<dl>\n"
         "<dt>warning</dt><dd>an access that races with an earlier sampled one</dd>\n"
         "<dt>static race</dt><dd>an unordered pair of code locations that raced</dd>\n"
         "<dt>recall</dt><dd>share of the baseline's static races (or variables) that the run found as well; "
         "undefined (-) when there are none</dd>\n"
-        "<dt>rare</dt><dd>a static race that shows fewer than 3 times in a million accesses; else it is "
+        "<dt>rare</dt><dd>a static race that occurs fewer than 3 times in a million accesses; else it is "
         "frequent</dd>\n"
-        "<dt>effective rate</dt><dd>accesses sampled / accesses of the whole trace; nominal is what the "
-        "sampler's name promises</dd>\n"
+        "<dt>effective rate</dt><dd>accesses sampled / accesses of the whole trace; nominal is the rate "
+        "that the sampler's name promises</dd>\n"
         "<dt>acquires skipped</dt><dd>acquires that neither read nor wrote a clock</dd>\n"
         "<dt>releases processed</dt><dd>releases that copied or joined a clock, or handed over a new "
         "reference; engine so pays with deep copies instead</dd>\n"
-        "<dt>entries saved</dt><dd>1 - entries looked at / entries of those clocks, over the acquires that "
-        "were "
+        "<dt>entries saved</dt><dd>1 - entries read / entries of those clocks, over the acquires that were "
         "not skipped</dd>\n"
         "<dt>speed-up</dt><dd>processor time of fasttrack on all accesses / processor time of this row</dd>\n"
         "</dl></details>\n",

@@ -132,16 +132,15 @@ static void write_rules(FILE *out, const struct rb_eval *v)
 
 static void write_glossary(FILE *out)
 {
-    fputs("<details><summary>What the words mean</summary>\n<dl>\n"
+    fputs("<details><summary>Terms</summary>\n<dl>\n"
           "<dt>found</dt><dd>the detector warned at the later access of the labelled pair</dd>\n"
-          "<dt>engine</dt><dd>sees all accesses, once: what it misses it cannot find in this order of "
+          "<dt>engine</dt><dd>sees all accesses, once: it cannot find a missed race in this order of "
           "events</dd>\n"
           "<dt>sampler</dt><dd>chooses the accesses that engine so sees; mean over the runs</dd>\n"
           "<dt>distance</dt><dd>events between the two accesses of the pair</dd>\n"
           "<dt>rate</dt><dd>accesses sampled / accesses of the traces</dd>\n"
-          "<dt>false alarms</dt><dd>warnings about a pair that was proven to be none: in any order of the "
-          "whole trace, or "
-          "in any order of a window of it</dd>\n"
+          "<dt>false alarms</dt><dd>warnings about a pair that was proven to be no race: in any order of "
+          "the whole trace, or in any order of a window of it</dd>\n"
           "</dl></details>\n",
           out);
 }

@@ -1,3 +1,4 @@
+// The plots of the evaluation's page: recall over distance, and recall over rate.
 #include "lab/eval/eval_private.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// A labelled trace: the check against its label, and the writer of smaller traces.
 #include "lab/eval/eval_private.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include "trace/lock_check.h"
 #include "trace/writer.h"
 
-// ---- in ------------------------------------------------------------------------------------------------
+// ---- check ---------------------------------------------------------------------------------------------
 
 // Returns true if the label's text denotes this name. JSON is UTF-8; names need not be.
 static bool is_called(const char *name, const char *label)
@@ -66,7 +67,7 @@ int rb_eval_trace_check(const struct rb_events *t, struct rb_reader *r, const st
     return 0;
 }
 
-// ---- out -----------------------------------------------------------------------------------------------
+// ---- write ---------------------------------------------------------------------------------------------
 
 static void number_target(struct rb_eval_numbers *n, enum rbt_table table, uint64_t id)
 {

@@ -266,7 +266,7 @@ static void constrain_lock(struct rb_window *w, const struct item *items, uint32
     free(sections);
 }
 
-// R5: a look comes after the signal before it and before the signal behind it.
+// R5: asserts that a look comes after the signal before it and before the signal behind it.
 static void constrain_ordered(struct rb_window *w, const struct item *items, uint32_t count)
 {
     uint32_t signal = RB_NO_EVENT, looks = 0; // looks: since the last signal

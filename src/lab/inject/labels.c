@@ -1,3 +1,4 @@
+// labels.json: opened, extended, replaced as a whole, and looked up for the verifier.
 #include "lab/inject/inject_files.h"
 
 #include <errno.h>

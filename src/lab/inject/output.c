@@ -1,3 +1,4 @@
+// The writer of injected traces: the extended tables once, then a file for each trace.
 #include "lab/inject/inject_files.h"
 
 #include <errno.h>

@@ -378,7 +378,7 @@ static int second_pass(struct merge *m)
         if (!m->line[t].done)
             status = rb_bad_input(m->error,
                                   "%s: the record of thread %" PRIu32 " at offset 0x%" PRIx64
-                                  " waits for what comes after it: the recording is damaged",
+                                  " waits for an event that comes after it: the recording is damaged",
                                   m->raw->path, m->raw->thread[t].id,
                                   m->line[t].cursor ? m->line[t].event.at
                                                     : m->raw->span[m->raw->thread[t].first].at);

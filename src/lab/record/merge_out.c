@@ -430,7 +430,7 @@ int rb_out_finish(struct rb_out *o)
     write_names(o, RBT_LOCATIONS, 1 + (uint64_t)o->location_of.count);
     write_names(o, RBT_FUNCTIONS, o->function_of.count);
     if (o->out_of_memory || o->readers.out_of_memory)
-        return rb_internal(o->error, "%s: out of memory for what the recording names", o->raw->path);
+        return rb_internal(o->error, "%s: out of memory for the names of the recording", o->raw->path);
     if (o->error->fault != RB_FAULT_NONE)
         return -1;
     for (uint32_t n = 0; n < o->numbers; n++)
