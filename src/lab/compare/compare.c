@@ -85,7 +85,7 @@ static void add_row(struct rb_comparison *c, const struct rb_engine_ops *engine,
                     const struct rb_sampler_spec *sampler)
 {
     if (engine->predict && sampler->ops->windows)
-        return; // depends on the whole trace
+        return; // a predictive engine needs the whole trace
     if (engine == &rb_fasttrack && takes_all(sampler))
         c->baseline = c->row_count;
     c->rows[c->row_count++] =

@@ -116,8 +116,7 @@ struct rb_written rb_write_column(const struct rb_column *k, const struct rb_com
     struct rb_written w = {.spread = ""};
 
     if (k->what == RB_NOMINAL || k->what == RB_SPEEDUP) {
-        if (k->what == RB_NOMINAL && !isnan(row->nominal)) // as in the sampler's text, to show that it is
-                                                           // not measured
+        if (k->what == RB_NOMINAL && !isnan(row->nominal)) // as in the sampler's text
             snprintf(w.value, sizeof(w.value), "%.6g", 100 * row->nominal);
         else
             rb_write_number(w.value, k->style, k->what == RB_NOMINAL ? row->nominal : row->speedup, 1);

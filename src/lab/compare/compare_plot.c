@@ -265,8 +265,7 @@ static void draw_legend(FILE *out, const struct recall_plot *p)
 static void draw_recall(FILE *out, struct recall_plot *p, size_t id)
 {
     struct rb_label *labels = calloc(p->c->row_count, sizeof(*labels));
-    struct rb_box *marks = calloc(3 * p->c->row_count, sizeof(*marks)); // room for the marks and the lines
-                                                                        // across each
+    struct rb_box *marks = calloc(3 * p->c->row_count, sizeof(*marks)); // the marks and their lines
 
     if (labels && marks) {
         draw_legend(out, p);

@@ -83,8 +83,7 @@ static int does_not_match(const struct work *w, uint64_t event)
 static int match_events(struct work *w, const uint32_t *thread)
 {
     uint64_t *next =
-        calloc(w->injected.table[RBT_THREADS] + 1, sizeof(*next)); // position from which to search a
-                                                                   // thread's next event
+        calloc(w->injected.table[RBT_THREADS] + 1, sizeof(*next)); // start of the search
     int status = 0;
 
     w->base_order = calloc(w->base.count + 1, sizeof(*w->base_order));
@@ -260,7 +259,7 @@ static int is_missed(const struct work *w, const struct rb_eval_numbers *n, uint
     return !l.found;
 }
 
-static int still_missed(void *context, const bool *kept)
+static int is_still_missed(void *context, const bool *kept)
 {
     struct work *w = context;
     struct rb_eval_numbers n;
@@ -408,14 +407,14 @@ int rb_eval_counter_make(const struct rb_eval *v, const struct rb_eval_counter_p
                                 .count = (uint32_t)w.injected.count,
                                 .pinned = pair,
                                 .pinned_count = 2,
-                                .holds = still_missed,
+                                .holds = is_still_missed,
                                 .context = &w,
                                 .seconds = plan->seconds};
     if (status == 0 && !(kept = malloc(w.injected.count + 1)))
         status = rb_internal(e, "out of memory for %s", w.label->path);
     if (status == 0) {
         memset(kept, true, w.injected.count);
-        status = still_missed(&w, kept);
+        status = is_still_missed(&w, kept);
         c->unproven = status == 0;
         c->before = c->after = w.injected.count;
     }

@@ -299,8 +299,7 @@ static void end_trace(struct gen *g, bool farewell)
     for (uint32_t id = 0; id < g->threads; id++)
         while (g->thread[id].held > 0)
             gen_close(g, &g->thread[id]);
-    for (uint32_t id = 0; id < g->threads; id++) // threads of an earlier round first: they may have to
-                                                 // arrive
+    for (uint32_t id = 0; id < g->threads; id++) // of an earlier round: they may have to arrive
         if (g->thread[id].barrier == GEN_MAY_LEAVE)
             gen_barrier_step(g, &g->thread[id]);
     for (int half = 0; half < 2; half++) // all threads arrive, all leave

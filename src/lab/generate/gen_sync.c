@@ -207,8 +207,8 @@ bool gen_barrier_step(struct gen *g, struct gen_thread *t)
     return false;
 }
 
-// Returns the index of an object of the thread's group. Objects other than mutexes belong to groups,
-// mutexes to threads.
+// Draws the index of an object: one of the thread's group, or a foreign one. Objects other than mutexes
+// belong to groups, as mutexes belong to threads.
 static uint32_t of_group(const struct gen *g, const struct gen_thread *t, uint32_t count, uint64_t r)
 {
     if ((uint32_t)r < g->far_share + g->near_share)

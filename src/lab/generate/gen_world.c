@@ -34,8 +34,7 @@ static void make_bursts(struct gen *g)
 static int make_zipf(struct gen *g, uint32_t count)
 {
     uint64_t *scaled = malloc(count * sizeof(*scaled)); // weight * count: average is `total`
-    uint32_t *todo = malloc(count * sizeof(*todo));     // small weights from the left, large ones from the
-                                                        // right
+    uint32_t *todo = malloc(count * sizeof(*todo));     // small weights left, large ones right
     uint32_t small = 0, large = count;
     uint64_t total = 0;
 

@@ -163,8 +163,7 @@ void gen_world_free(struct gen *g);
 
 // gen_sync.c. Each emits at most one event and returns true if it did.
 bool gen_open(struct gen *g, struct gen_thread *t);
-bool gen_close(struct gen *g, struct gen_thread *t);        // closes the innermost section, or a call
-                                                            // inside it
+bool gen_close(struct gen *g, struct gen_thread *t);        // closes the innermost section or call
 bool gen_barrier_step(struct gen *g, struct gen_thread *t); // leaves, or arrives at a gathering round
 void gen_exit(struct gen *g, struct gen_thread *t);
 

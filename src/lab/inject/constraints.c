@@ -96,8 +96,7 @@ static void add_need(struct rb_window *w, uint32_t b, uint32_t a)
                               : comes_before(w, a, b));
 }
 
-// Asserts the same for an event that its thread or the fork of its thread requires: also for b to be the
-// next event.
+// Asserts the same if b's thread or its fork requires a. Then a must also happen for b to be the next event.
 static void add_follow(struct rb_window *w, uint32_t b, uint32_t a)
 {
     add_need(w, b, a);
@@ -153,7 +152,7 @@ static bool names_thread(const struct rb_window *w, uint32_t k, uint32_t thread)
 
 // R4: orders a fork or join with its neighbours on either side. The neighbours are events of the thread it
 // names, or other forks and joins that name it.
-static void fork_or_join(struct rb_window *w, uint32_t k)
+static void constrain_fork_join(struct rb_window *w, uint32_t k)
 {
     const uint32_t thread = (uint32_t)w->order->model->base[rb_window_event(w, k)].target;
 
@@ -362,7 +361,7 @@ void rb_window_constrain(struct rb_window *w)
     }
     for (uint32_t k = 0; k < w->count; k++)
         if (class_of(w, k) == RB_CLASS_THREAD)
-            fork_or_join(w, k);
+            constrain_fork_join(w, k);
     for (int i = 0; w->happens && i < 2; i++)
         assert_term(w, rb_z3.mk_not(w->z, w->happens[w->waiting[i]]));
     free(items);

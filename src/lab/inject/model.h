@@ -30,8 +30,7 @@ struct rb_model {
     const struct rb_event *base;
     uint32_t count; // of the base; numbers count and count + 1 are the pair
     uint64_t threads, locks, variables;
-    uint8_t *class;        // [count + 2]; the pair is RB_CLASS_QUIET, because no other event accesses its
-                           // variable
+    uint8_t *class;        // [count + 2]; the pair, alone on its variable, is RB_CLASS_QUIET
     uint32_t *tie;         // [count + 2]; RB_NO_EVENT: none
     uint32_t *readers;     // [count + 2]: number of reads that see this write
     uint32_t *thread_list; // events of thread t, in order: from thread_start[t] to thread_start[t + 1]

@@ -88,7 +88,7 @@ static void start_scan(struct rb_partition *p, const struct rb_order *o)
 
 // Returns true if the scan has met an event with which this one keeps its order, whichever the direction of
 // the move (R4, R5).
-static bool held_in_order(const struct rb_partition *p, uint32_t event)
+static bool is_order_fixed(const struct rb_partition *p, uint32_t event)
 {
     const struct rb_model *m = p->model;
 
@@ -127,8 +127,8 @@ static void keep_in_order(struct rb_partition *p, uint32_t event)
 
 // Returns true if the event must stay behind an event of the second part met so far. `doubt`: only if later
 // events of the scan confirm it.
-static bool held_back(const struct rb_partition *p, const struct rb_order *o, uint32_t event, bool keep,
-                      bool *doubt)
+static bool must_stay_behind(const struct rb_partition *p, const struct rb_order *o, uint32_t event,
+                             bool keep, bool *doubt)
 {
     const struct rb_model *m = p->model;
     const uint8_t class = m->class[event];
@@ -150,7 +150,7 @@ static bool held_back(const struct rb_partition *p, const struct rb_order *o, ui
         *doubt = conflict;
         return conflict && (keep || !is_inside(p, o, m->tie[event]));
     default:
-        return held_in_order(p, event);
+        return is_order_fixed(p, event);
     }
 }
 
@@ -221,7 +221,7 @@ bool rb_partition_late(struct rb_partition *p, const struct rb_order *o, uint32_
             bool doubt = false;
             const bool second = p->forced[i - p->from] ||
                                 marks_of(p, &p->threads[rb_order_thread(o, event)]) ||
-                                held_back(p, o, event, keep, &doubt);
+                                must_stay_behind(p, o, event, keep, &doubt);
             p->second[i - p->from] = second;
             p->doubtful[i - p->from] = doubt && !second;
             if (second)
@@ -239,8 +239,8 @@ bool rb_partition_late(struct rb_partition *p, const struct rb_order *o, uint32_
 
 // Returns true if the event must stay before an event of the first part met so far, which comes later in
 // the order.
-static bool held_ahead(const struct rb_partition *p, const struct rb_order *o, uint32_t event, bool keep,
-                       bool *doubt)
+static bool must_stay_ahead(const struct rb_partition *p, const struct rb_order *o, uint32_t event, bool keep,
+                            bool *doubt)
 {
     const struct rb_model *m = p->model;
     const uint8_t class = m->class[event];
@@ -262,7 +262,7 @@ static bool held_ahead(const struct rb_partition *p, const struct rb_order *o, u
         *doubt = conflict;
         return conflict && (keep || !is_inside(p, o, m->tie[event]));
     default:
-        return held_in_order(p, event);
+        return is_order_fixed(p, event);
     }
 }
 
@@ -327,7 +327,7 @@ bool rb_partition_early(struct rb_partition *p, const struct rb_order *o, uint32
             bool doubt = false;
             const bool first = p->forced[i - p->from] ||
                                marks_of(p, &p->threads[rb_order_thread(o, event)]) ||
-                               held_ahead(p, o, event, keep, &doubt);
+                               must_stay_ahead(p, o, event, keep, &doubt);
             p->second[i - p->from] = !first;
             p->doubtful[i - p->from] = doubt && !first;
             if (first)

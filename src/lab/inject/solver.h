@@ -32,8 +32,7 @@ bool rb_solver_widen(struct rb_solver *s, struct rb_order *o, uint32_t from, uin
                      uint32_t enough, bool paper, struct rb_solver_counts *counts);
 
 enum rb_meeting {
-    RB_MEETING_NEVER, // proven: no correct reordering of the window has both as the next events of their
-                      // threads
+    RB_MEETING_NEVER, // proven: no correct reordering of the window has both next
     RB_MEETING_FOUND, // such a reordering exists: they race
     RB_MEETING_OPEN   // out of budget
 };

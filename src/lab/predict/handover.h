@@ -36,8 +36,7 @@ struct rb_handover {
 struct rb_since {
     struct rb_since_entry {
         struct rb_handover from;
-        struct rb_snapshot *second, *third; // snapshots of other clocks, for engines that have more than
-                                            // one
+        struct rb_snapshot *second, *third; // of other clocks, if the engine has any
     } * entries;
     uint32_t count, room;
 };

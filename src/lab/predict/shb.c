@@ -83,7 +83,7 @@ RB_INLINE struct shb_thread *thread_of(struct shb *p, uint32_t id)
 // ---- clocks --------------------------------------------------------------------------------------------
 
 // Advances the time and drops the snapshot. Called before or after the thread takes over news.
-static void clock_changed(struct shb *p, struct shb_thread *t)
+static void begin_clock_change(struct shb *p, struct shb_thread *t)
 {
     rb_own_time_new(&t->base, &t->handed);
     rb_snapshot_drop(&p->clocks, t->copy);
@@ -94,7 +94,7 @@ RB_INLINE void learn_handover(struct shb *p, struct shb_thread *t, const struct 
 {
     if (rb_handover_known(h, t->clock, t->base.slot))
         return;
-    clock_changed(p, t);
+    begin_clock_change(p, t);
     rb_handover_learn(&p->clocks, t->clock, h);
 }
 
@@ -135,7 +135,7 @@ static int thread_edge(struct shb *p, uint32_t from, uint32_t to)
         return -ENOMEM;
     if (a == b)
         return 0;
-    clock_changed(p, b);
+    begin_clock_change(p, b);
     rb_clock_max(&p->clocks, b->clock, a->clock);
     b->clock[from] = a->base.epoch; // never lower than the entry that b had
     a->handed = true;
@@ -162,7 +162,7 @@ RB_INLINE int shb_access(struct shb *p, struct shb_thread *t, const struct rb_ev
 }
 
 // Orders an event after all earlier ones of its object and before all later ones.
-static int in_full_order(struct shb *p, struct shb_thread *t, struct shb_object *o)
+static int order_in_full(struct shb *p, struct shb_thread *t, struct shb_object *o)
 {
     learn_handover(p, t, &o->last);
     learn_since(p, t, o);
@@ -189,7 +189,7 @@ static int shb_event(void *state, const struct rb_event *e, uint64_t at, bool sa
 
     struct shb_object *o = &p->objects[e->target];
     if (RB_UNLIKELY(rb_predict_hard(&p->world, e->target)))
-        return in_full_order(p, t, o);
+        return order_in_full(p, t, o);
     switch (e->op) {
     case RB_ACQUIRE:
         learn_handover(p, t, &o->last);
@@ -208,7 +208,7 @@ static int shb_event(void *state, const struct rb_event *e, uint64_t at, bool sa
         learn_handover(p, t, &o->last);
         return hand_over_since(p, t, o);
     default: // store, rmw, rmwrel, post, arrive
-        return in_full_order(p, t, o);
+        return order_in_full(p, t, o);
     }
 }
 

@@ -174,8 +174,7 @@ _Static_assert(sizeof(struct syncp_kept) == 64, "the ideal is aligned like a clo
 struct syncp_view {
     struct syncp_kept *kept;
     uint32_t cursor[2];   // accesses before it are behind the thread for good
-    uint32_t raced_in[2]; // the stretch in which the access at the cursor was last found to race, or
-                          // SYNCP_NONE
+    uint32_t raced_in[2]; // the stretch of the last race with the access at the cursor, or SYNCP_NONE
 };
 
 struct syncp_variable {

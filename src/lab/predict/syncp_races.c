@@ -173,8 +173,7 @@ static bool compact_list(struct syncp *p, struct syncp_variable *v, uint8_t kind
 {
     struct syncp_list *l = &v->list[kind];
     const size_t bytes = (l->count + UINT64_C(1)) * sizeof(uint32_t);
-    uint32_t *moved = rb_arena_alloc(p->world.arena, bytes); // new index of each access, or of the first
-                                                             // one kept after it
+    uint32_t *moved = rb_arena_alloc(p->world.arena, bytes); // new index, or that of the next one kept
     uint32_t kept = 0;
 
     if (!moved)

@@ -68,7 +68,7 @@ RB_INLINE struct wcp_thread *thread_of(struct wcp *p, uint32_t id)
 // ---- clocks --------------------------------------------------------------------------------------------
 
 // Advances the time and drops the snapshot. Called before or after the thread takes over news.
-static void clock_changed(struct wcp *p, struct wcp_thread *t, struct rb_snapshot **copy)
+static void begin_clock_change(struct wcp *p, struct wcp_thread *t, struct rb_snapshot **copy)
 {
     rb_own_time_new(&t->base, &t->handed);
     rb_snapshot_drop(&p->clocks, *copy);
@@ -79,7 +79,7 @@ bool wcp_learn_p(struct wcp *p, struct wcp_thread *t, const struct rb_handover *
 {
     if (rb_handover_known(h, t->p, t->base.slot))
         return false;
-    clock_changed(p, t, &t->copy_p);
+    begin_clock_change(p, t, &t->copy_p);
     rb_handover_learn(&p->clocks, t->p, h);
     rb_clock_max(&p->clocks, t->c, t->p);
     return true;
@@ -89,7 +89,7 @@ static void learn_others_p(struct wcp *p, struct wcp_thread *t, const struct rb_
 {
     if (!rb_clock_max_rose(&p->clocks, t->p, its_p->time))
         return;
-    clock_changed(p, t, &t->copy_p);
+    begin_clock_change(p, t, &t->copy_p);
     rb_clock_max(&p->clocks, t->c, t->p);
 }
 
@@ -99,7 +99,7 @@ static void learn_lock(struct wcp *p, struct wcp_thread *t, const struct rb_hand
 {
     if (rb_handover_known(h, t->h, t->base.slot))
         return;
-    clock_changed(p, t, &t->copy_h);
+    begin_clock_change(p, t, &t->copy_h);
     rb_handover_learn(&p->clocks, t->h, h);
     learn_others_p(p, t, its_p);
 }
@@ -112,8 +112,8 @@ static void learn_hard(struct wcp *p, struct wcp_thread *t, const struct rb_hand
 
     if (rb_handover_known(h, t->c, t->base.slot))
         return;
-    clock_changed(p, t, &t->copy_h);
-    clock_changed(p, t, &t->copy_c);
+    begin_clock_change(p, t, &t->copy_h);
+    begin_clock_change(p, t, &t->copy_c);
     rb_handover_learn(&p->clocks, t->h, h);
     rb_handover_learn(&p->clocks, t->c, &hard);
     learn_others_p(p, t, its_p);
@@ -179,9 +179,9 @@ static int thread_edge(struct wcp *p, uint32_t from, uint32_t to)
     if (a == b)
         return 0;
     leave_sections(p, a);
-    clock_changed(p, b, &b->copy_h);
-    clock_changed(p, b, &b->copy_p);
-    clock_changed(p, b, &b->copy_c);
+    begin_clock_change(p, b, &b->copy_h);
+    begin_clock_change(p, b, &b->copy_p);
+    begin_clock_change(p, b, &b->copy_c);
     rb_clock_max(&p->clocks, b->h, a->h);
     rb_clock_max(&p->clocks, b->p, a->p);
     rb_clock_max(&p->clocks, b->c, a->c);
@@ -293,7 +293,7 @@ static int wcp_access(struct wcp *p, struct wcp_thread *t, const struct rb_event
 
 // Orders an event of an object of R5: after all earlier ones, or if it only acquires, after those that
 // release.
-static int in_order(struct wcp *p, struct wcp_thread *t, struct wcp_object *o, bool releases)
+static int order_event(struct wcp *p, struct wcp_thread *t, struct wcp_object *o, bool releases)
 {
     learn_hard(p, t, &o->last, o->last_p, o->last_c);
     if (!releases) {
@@ -328,7 +328,7 @@ static int wcp_event(void *state, const struct rb_event *e, uint64_t at, bool sa
         return 0;
 
     if (RB_UNLIKELY(rb_predict_hard(&p->world, e->target)))
-        return in_order(p, t, &p->objects[e->target], true);
+        return order_event(p, t, &p->objects[e->target], true);
     switch (e->op) {
     case RB_ACQUIRE:
     case RB_RD_ACQ:
@@ -337,7 +337,7 @@ static int wcp_event(void *state, const struct rb_event *e, uint64_t at, bool sa
     case RB_RD_REL:
         return release_lock(p, t, e->target);
     default:
-        return in_order(p, t, &p->objects[e->target], rb_op_info[e->op].releases);
+        return order_event(p, t, &p->objects[e->target], rb_op_info[e->op].releases);
     }
 }
 

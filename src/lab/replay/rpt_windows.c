@@ -88,7 +88,6 @@ int rb_windows_run(struct rb_state *s)
             s->options->progress(s->options->progress_context, i, p.r);
     }
     free(start);
-    s->result->accesses = s->reader->header.accesses; // of the whole trace, because the rate is relative to
-                                                      // it
+    s->result->accesses = s->reader->header.accesses; // of the whole trace, as in the rate
     return status;
 }
