@@ -96,7 +96,7 @@ struct syncp {
     uint64_t until_collect;
     uint32_t unseen;    // number of threads without an event so far
     bool unseen_forked; // the trace has a fork for each of them
-    bool collected;     // the floor is above 0 for some thread
+    bool collected;     // the floor may be above 0
 };
 
 // Parameters that tests change to reach code that small traces do not.
@@ -149,7 +149,7 @@ struct syncp_candidate {
     uint64_t where;
     uint32_t thread, time, stretch;
     uint32_t lock;  // of the innermost section around it, | SYNCP_SHARED, or SYNCP_NONE
-    uint32_t outer; // the section around that, or SYNCP_NONE, where the search continues
+    uint32_t outer; // the section around that, where a search continues, or SYNCP_NONE
 };
 
 // The accesses of one kind to a variable, in trace order.

@@ -42,7 +42,7 @@ struct wcp_section { // a section that a thread is in
     uint32_t depth; // number of nested acquires of the lock
     uint32_t begun; // n_t at the acquire
     bool reading;
-    struct wcp_pair *last; // the last one used; NULL: none yet
+    struct wcp_pair *last; // found by the last lookup; NULL: none yet
     // Pairs (readers, if it is reading) with `touched` set by this section.
     union {
         struct wcp_pair **pairs;

@@ -16,7 +16,7 @@
 #include "lab/record/merge_out.h"
 
 #define NONE            UINT32_MAX
-#define NUMBERS_AHEAD   (UINT64_C(1) << 20) // larger numbers are damage, relative to the number of events
+#define NUMBERS_AHEAD   (UINT64_C(1) << 20) // most that a number may exceed the events: more is damage
 #define PROGRESS_EVENTS (1u << 16)
 
 struct counter {
