@@ -42,7 +42,7 @@ demo: build
 
 # RB_TEST_TRACES: random traces of a property test; `make test` takes more.
 check: build
-	@RB_TEST_TRACES=300 ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -L check
+	@RB_TEST_TRACES=1000 ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -L check
 
 # The tidy compiler is clang, so it goes by the commands of a build with clang.
 lint:
