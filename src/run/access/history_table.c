@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "base/pages.h"
 #include "run/core/footprint.h"
 
 struct rb_accesses_table rb_accesses_table;
@@ -16,26 +17,21 @@ int rb_accesses_init(size_t bytes)
 
     while (count * 2 * sizeof(struct rb_bucket) <= bytes)
         count *= 2;
-    rb_accesses_table.buckets = mmap(NULL, count * sizeof(struct rb_bucket), PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (rb_accesses_table.buckets == MAP_FAILED)
+    rb_accesses_table.buckets = rb_pages_map(count * sizeof(struct rb_bucket));
+    if (!rb_accesses_table.buckets)
         return -ENOMEM;
-    rb_accesses_table.pages = mmap(NULL, RB_PAGES * sizeof(*rb_accesses_table.pages), PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (rb_accesses_table.pages == MAP_FAILED)
+    rb_accesses_table.pages = rb_pages_map(RB_PAGES * sizeof(*rb_accesses_table.pages));
+    if (!rb_accesses_table.pages)
         return -ENOMEM;
     rb_accesses_table.bucket_mask = count - 1;
     rb_accesses_table.column_mask = count / RB_ROWS - 1;
     rb_accesses_table.bucket_shift = 64 - (unsigned)__builtin_ctzl(count);
     rb_footprint_map(rb_accesses_table.buckets, count * sizeof(struct rb_bucket));
-    rb_accesses_table.lines = mmap(NULL, count * sizeof(*rb_accesses_table.lines), PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (rb_accesses_table.lines == MAP_FAILED)
+    rb_accesses_table.lines = rb_pages_map(count * sizeof(*rb_accesses_table.lines));
+    if (!rb_accesses_table.lines)
         return -ENOMEM;
-    rb_accesses_table.locks =
-        mmap(NULL, count / RB_ROWS * sizeof(*rb_accesses_table.locks), PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (rb_accesses_table.locks == MAP_FAILED)
+    rb_accesses_table.locks = rb_pages_map(count / RB_ROWS * sizeof(*rb_accesses_table.locks));
+    if (!rb_accesses_table.locks)
         return -ENOMEM;
     rb_footprint_map(rb_accesses_table.locks, count / RB_ROWS * sizeof(*rb_accesses_table.locks));
     rb_footprint_map(rb_accesses_table.pages, RB_PAGES * sizeof(*rb_accesses_table.pages));

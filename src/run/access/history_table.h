@@ -6,6 +6,7 @@
 
 #include <emmintrin.h>
 
+#include "base/hash.h"
 #include "run/access/history.h"
 
 #define RB_ENTRIES    20u
@@ -75,7 +76,7 @@ static inline uintptr_t rb_line_address(uint64_t line)
 
 static inline uint64_t rb_accesses_mix(uint64_t x)
 {
-    x *= 0x9e3779b97f4a7c15u;
+    x *= RB_GOLDEN;
     return x ^ x >> 29;
 }
 
@@ -85,9 +86,8 @@ static inline struct rb_bucket *rb_bucket_of(uint64_t line)
 {
     const uint64_t page = line >> (RB_PAGE_SHIFT - RB_LINE_SHIFT);
 
-    return &rb_accesses_table
-                .buckets[((page * 0x9e3779b97f4a7c15u >> rb_accesses_table.bucket_shift) + line) &
-                         rb_accesses_table.bucket_mask];
+    return &rb_accesses_table.buckets[((page * RB_GOLDEN >> rb_accesses_table.bucket_shift) + line) &
+                                      rb_accesses_table.bucket_mask];
 }
 
 static inline rb_spin *rb_bucket_lock(const struct rb_bucket *b)

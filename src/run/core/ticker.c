@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "run/core/arch.h"
 
 #define STACK_BYTES ((size_t)64 << 10)
@@ -103,12 +104,8 @@ static bool make_block(size_t bytes)
 {
     if (block)
         return true;
-    const long map = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if ((uintptr_t)map > (uintptr_t)-4096)
-        return false;
-    block = (char *)map;
-    return true;
+    block = rb_pages_map(bytes);
+    return block != NULL;
 }
 
 bool rb_ticker_start(uint64_t (*given)(void))

@@ -9,6 +9,7 @@
 // barrier is for. That number is not known if another process made the barrier, or if it was made before a
 // fork. Then the round is closed when the last thread has left. All threads of a round are inside it at one
 // moment, so it holds them all. It may hold threads of the next round too: an edge too many.
+#include "base/hash.h"
 #include "run/intercept/callers.h"
 #include "run/intercept/intercept.h"
 #include "run/intercept/lifecycle.h"
@@ -43,7 +44,7 @@ void rb_barriers_reset_after_fork(void)
 
 static struct chain *chain_of(uintptr_t barrier)
 {
-    return &chains[(barrier >> 5) * 0x9e3779b97f4a7c15u >> 58];
+    return &chains[rb_hash(barrier >> 5, 6)];
 }
 
 static void close_round(struct chain *c, struct round *r)

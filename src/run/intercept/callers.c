@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <link.h>
 
+#include "base/hash.h"
 #include "inproc/unwind.h"
 #include "run/intercept/intercept.h"
 
@@ -110,7 +111,7 @@ static bool is_known_as_instrumented(uintptr_t pc)
         return false;
     const uint64_t start = (uint64_t)(uintptr_t)file.dlfo_map_start >> 12;
     const uint64_t key = rb_unwind_generation() << 48 | start << 12;
-    uint64_t *place = &known[(start * 0x9e3779b97f4a7c15u >> 32) % PLACES];
+    uint64_t *place = &known[rb_hash(start, 32) % PLACES];
     uint64_t word = rb_load_relaxed(place);
     if (RB_UNLIKELY((word & ~(uint64_t)1) != key)) {
         word = key | is_instrumented(&file);

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "run/access/access.h"
 #include "run/access/history.h"
 #include "run/core/arch.h"
@@ -56,7 +57,7 @@ int rb_heap_init(size_t bytes)
 // allocator has two blocks within 32 bytes.
 static inline struct place *place_of(uintptr_t address)
 {
-    return &blocks[(((address >> 17) * 0x9e3779b97f4a7c15u >> 24) + (address >> 5 & 4095)) & block_mask];
+    return &blocks[(rb_hash(address >> 17, 40) + (address >> 5 & 4095)) & block_mask];
 }
 
 static inline bool is_taken(const struct place *p)

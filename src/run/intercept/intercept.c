@@ -86,7 +86,7 @@ static bool is_sampled_use(const volatile void *object)
 
     if (!me)
         return false;
-    uint64_t *word = &me->uses[((uintptr_t)object * 0x9e3779b97f4a7c15u) >> 57];
+    uint64_t *word = &me->uses[rb_hash((uintptr_t)object, 7)];
     uint64_t seen = *word;
 
     if (seen >> 16 != ((uintptr_t)object & 0xffffffffffffu))
@@ -219,6 +219,7 @@ void rb_real_init(void)
 #define RB_AFTER(ret, name, params, args, done, after) rb_real_find((void **)(void *)&rb_real.name, #name);
 #define RB_ODD(ret, name, params)                      rb_real_find((void **)(void *)&rb_real.name, #name);
 #define RB_LATE(ret, name, params)
+#include "base/hash.h"
 #include "run/intercept/intercept.def"
 #undef RB_BEFORE
 #undef RB_AFTER

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/append.h"
+#include "base/pages.h"
 #include "inproc/environment.h"
 #include "inproc/modules.h"
 #include "inproc/tool.h"
@@ -150,9 +151,8 @@ static size_t fit_memory(size_t wanted)
 {
     for (size_t memory = wanted; memory >= LEAST_BYTES; memory /= 2) {
         const size_t room = ROOM_TIMES * (memory + FIXED_BYTES);
-        void *map =
-            mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (map != MAP_FAILED) {
+        void *map = rb_pages_map(room);
+        if (map) {
             munmap(map, room);
             return memory;
         }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+#include "base/pages.h"
 #include "inproc/unwind.h"
 #include "run/access/history.h"
 #include "run/core/upcalls.h"
@@ -371,9 +372,7 @@ static void forget_gone(struct rb_self *me, const struct modules *before, const 
 RB_INTERCEPT(int, dlclose, (void *handle))
 {
     const size_t bytes = 2 * sizeof(struct modules);
-    const long map =
-        syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct modules *list = (uintptr_t)map > (uintptr_t)-4096 ? NULL : (struct modules *)map;
+    struct modules *list = rb_pages_map(bytes);
     struct rb_self *me;
 
     rb_libraries_begin(true);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "inproc/modules.h"
 #include "inproc/text_buffer.h"
 #include "inproc/tool.h"
@@ -50,9 +51,8 @@ int rb_race_reports_init(void)
 {
     const size_t bytes = TEXT_BYTES + PLAIN_BYTES;
 
-    text_buffer =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (text_buffer == MAP_FAILED)
+    text_buffer = rb_pages_map(bytes);
+    if (!text_buffer)
         return -ENOMEM;
     plain_buffer = text_buffer + TEXT_BYTES;
     rb_footprint_map(text_buffer, bytes);

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+#include "base/pages.h"
 #include "inproc/clocks.h"
 #include "run/core/arch.h"
 #include "run/core/footprint.h"
@@ -150,7 +152,7 @@ static void let_flips(void)
 static uint32_t home_of(uintptr_t pc, bool gate)
 {
     const uintptr_t at = gate ? pc : pc / 4;
-    const uint32_t block = (uint32_t)(at / NEAR * 0x9e3779b97f4a7c15u >> 32);
+    const uint32_t block = (uint32_t)rb_hash(at / NEAR, 32);
 
     return (uint32_t)(block * NEAR + at % NEAR) & (places - 1);
 }
@@ -511,8 +513,8 @@ int rb_sites_init(size_t memory)
         ;
     places = room * 2;
     const size_t bytes = rb_sites_bytes();
-    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED)
+    void *map = rb_pages_map(bytes);
+    if (!map)
         return -ENOMEM;
     place = map;
     record = (struct rb_site *)(place + places);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "base/pages.h"
 #include "run/core/footprint.h"
 #include "run/core/stack.h"
 
@@ -52,9 +53,8 @@ int rb_stack_init(size_t bytes)
         chains_log2++;
     const size_t chains_bytes = (size_t)4 << chains_log2;
     const size_t room = (bytes - chains_bytes) / sizeof(struct node);
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
+    void *memory = rb_pages_map(bytes);
+    if (!memory) {
         const int error = errno;
         errno = before;
         return -error;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "base/pages.h"
 #include "run/core/footprint.h"
 #include "run/record/record.h"
 
@@ -43,9 +44,9 @@ static uint32_t *page_of(uintptr_t address)
 int rb_objects_init(void)
 {
     const size_t bytes = CHAINS * sizeof(*chains) + PAGES * sizeof(*pages);
-    char *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *map = rb_pages_map(bytes);
 
-    if (map == MAP_FAILED)
+    if (!map)
         return -ENOMEM;
     chains = (struct rb_object **)(void *)map;
     pages = (uint32_t *)(void *)(map + CHAINS * sizeof(*chains));

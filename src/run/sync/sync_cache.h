@@ -15,6 +15,7 @@
 #ifndef RB_RUN_SYNC_SYNC_CACHE_H
 #define RB_RUN_SYNC_SYNC_CACHE_H
 
+#include "base/hash.h"
 #include "run/access/access.h"
 #include "run/sync/objects.h"
 
@@ -22,7 +23,7 @@
 
 RB_INLINE struct rb_known *rb_known_of(struct rb_self *me, uintptr_t address)
 {
-    return &me->known[address * 0x9e3779b97f4a7c15u >> RB_KNOWN_SHIFT];
+    return &me->known[rb_hash(address, 64 - RB_KNOWN_SHIFT)];
 }
 
 RB_INLINE bool rb_known_heard(const struct rb_known *k, uintptr_t address)

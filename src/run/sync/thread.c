@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "inproc/clocks.h"
 #include "inproc/tool.h"
 #include "run/access/access.h"
@@ -65,8 +66,8 @@ int rb_threads_init(void)
     char *map;
 
     rb_arena_init(&selves, (size_t)4 << 30);
-    map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED)
+    map = rb_pages_map(bytes);
+    if (!map)
         return -ENOMEM;
     slots = (struct slot *)(void *)map;
     notes = (struct rb_thread_note *)(void *)(map + SLOTS * sizeof(*slots));

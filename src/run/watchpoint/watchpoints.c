@@ -16,6 +16,7 @@
 
 #include <errno.h>
 
+#include "base/hash.h"
 #include "inproc/breakpoints.h"
 #include "inproc/tool.h"
 #include "run/access/access.h"
@@ -201,7 +202,7 @@ static void pay_ticks(uint64_t ticks)
 
 static uint8_t *place_of(uintptr_t pc)
 {
-    return &tried[(pc * 0x9e3779b97f4a7c15u >> 32) % PLACES];
+    return &tried[rb_hash(pc, 32) % PLACES];
 }
 
 static void set_breakpoint(struct rb_self *me, const struct wanted *w)

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "run/access/history.h"
 #include "run/core/upcalls.h"
 #include "run/intercept/heap.h"
@@ -41,13 +42,12 @@ static uint32_t *size_at(uintptr_t address)
 
 static void begin_heap(struct rb_self *me, uintptr_t from, size_t size)
 {
-    const long map = syscall(SYS_mmap, NULL, (size / UNIT + 1) * sizeof(*sizes), PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint32_t *map = rb_pages_map((size / UNIT + 1) * sizeof(*sizes));
 
-    if ((unsigned long)map <= -4096ul) {
+    if (map) {
         heap = from;
         heap_end = from + size;
-        sizes = (uint32_t *)map;
+        sizes = map;
     }
     rb_memory_new(me, from, size);
 }

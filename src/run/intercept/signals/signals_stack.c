@@ -6,6 +6,7 @@
 // ends on it.
 #include <sys/syscall.h>
 
+#include "base/pages.h"
 #include "run/access/history.h"
 #include "run/intercept/intercept.h"
 #include "run/intercept/signals/signals.h"
@@ -24,9 +25,8 @@ static bool is_ours(const stack_t *s)
 static void replace_stack(const stack_t *small)
 {
     if (!ours) {
-        void *map =
-            mmap(NULL, OURS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (map == MAP_FAILED)
+        void *map = rb_pages_map(OURS);
+        if (!map)
             return;
         ours = map;
     }
