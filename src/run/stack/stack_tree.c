@@ -54,11 +54,8 @@ int rb_stack_init(size_t bytes)
     const size_t chains_bytes = (size_t)4 << chains_log2;
     const size_t room = (bytes - chains_bytes) / sizeof(struct node);
     void *memory = rb_pages_map(bytes);
-    if (!memory) {
-        const int error = errno;
-        errno = before;
-        return -error;
-    }
+    if (!memory)
+        return -ENOMEM;
     if (table.node)
         munmap(table.node, table.bytes);
     table.node = memory;
