@@ -83,7 +83,7 @@ static RB_NOINLINE void *alloc_region(struct rb_arena *a, size_t lines)
 }
 
 #if RB_ARENA_SHARED
-static void lock(struct rb_arena *a)
+static void lock_arena(struct rb_arena *a)
 {
     while (rb_exchange_acquire(&a->lock, 1))
         for (unsigned spins = 0; rb_load_relaxed(&a->lock); spins++)
@@ -93,23 +93,23 @@ static void lock(struct rb_arena *a)
                 __builtin_ia32_pause();
 }
 
-static void unlock(struct rb_arena *a)
+static void unlock_arena(struct rb_arena *a)
 {
     rb_store_release(&a->lock, 0);
 }
 #else
-static inline void lock(struct rb_arena *a)
+static inline void lock_arena(struct rb_arena *a)
 {
     (void)a;
 }
 
-static inline void unlock(struct rb_arena *a)
+static inline void unlock_arena(struct rb_arena *a)
 {
     (void)a;
 }
 #endif
 
-static void *take(struct rb_arena *a, size_t lines)
+static void *take_block(struct rb_arena *a, size_t lines)
 {
 
     if (RB_UNLIKELY(lines > RB_ARENA_SMALL))
@@ -129,7 +129,7 @@ static void *take(struct rb_arena *a, size_t lines)
 
 void rb_arena_reserve(struct rb_arena *a)
 {
-    lock(a);
+    lock_arena(a);
     const size_t left = (a->limit - a->mapped) & ~(size_t)4095;
     char *start = left > LINE ? map_region(a, left - LINE) : NULL;
     if (start) {
@@ -137,14 +137,14 @@ void rb_arena_reserve(struct rb_arena *a)
         a->bump_end = start + (left - LINE);
     }
     a->limit = a->mapped;
-    unlock(a);
+    unlock_arena(a);
 }
 
 void *rb_arena_alloc(struct rb_arena *a, size_t bytes)
 {
-    lock(a);
-    void *block = take(a, line_count(bytes));
-    unlock(a);
+    lock_arena(a);
+    void *block = take_block(a, line_count(bytes));
+    unlock_arena(a);
     return block;
 }
 
@@ -152,11 +152,11 @@ void *rb_arena_zalloc(struct rb_arena *a, size_t bytes)
 {
     const size_t lines = line_count(bytes);
 
-    lock(a);
+    lock_arena(a);
     const bool fresh =
         lines > RB_ARENA_SMALL && large_class(lines) < RB_ARENA_LARGE && !a->free_large[large_class(lines)];
-    uint64_t *block = take(a, lines);
-    unlock(a);
+    uint64_t *block = take_block(a, lines);
+    unlock_arena(a);
     for (size_t i = 0; block && !fresh && i < lines * (LINE / 8); i++)
         block[i] = 0;
     return block;
@@ -171,8 +171,8 @@ void rb_arena_free(struct rb_arena *a, void *block, size_t bytes)
     if (!block)
         return;
     list = lines > RB_ARENA_SMALL ? &a->free_large[large_class(lines)] : &a->free[lines];
-    lock(a);
+    lock_arena(a);
     f->next = *list;
     *list = f;
-    unlock(a);
+    unlock_arena(a);
 }

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void fill(struct rb_error *e, enum rb_fault fault, const char *format, va_list args)
+static void fill_error(struct rb_error *e, enum rb_fault fault, const char *format, va_list args)
 {
     if (e->fault != RB_FAULT_NONE)
         return;
@@ -20,7 +20,7 @@ int rb_bad_input(struct rb_error *e, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    fill(e, RB_FAULT_INPUT, format, args);
+    fill_error(e, RB_FAULT_INPUT, format, args);
     va_end(args);
     return -EINVAL;
 }
@@ -30,7 +30,7 @@ int rb_internal(struct rb_error *e, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    fill(e, RB_FAULT_INTERNAL, format, args);
+    fill_error(e, RB_FAULT_INTERNAL, format, args);
     va_end(args);
     return -EIO;
 }

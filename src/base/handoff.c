@@ -13,7 +13,7 @@ void rb_handoff_destroy(struct rb_handoff *h)
     pthread_mutex_destroy(&h->mutex);
 }
 
-static void set(struct rb_handoff *h, bool *flag, bool value)
+static void set_flag(struct rb_handoff *h, bool *flag, bool value)
 {
     pthread_mutex_lock(&h->mutex);
     *flag = value;
@@ -35,7 +35,7 @@ bool rb_handoff_await_empty(struct rb_handoff *h, uint32_t place)
 
 void rb_handoff_filled(struct rb_handoff *h, uint32_t place)
 {
-    set(h, &h->full[place], true);
+    set_flag(h, &h->full[place], true);
 }
 
 void rb_handoff_await_full(struct rb_handoff *h, uint32_t place)
@@ -48,10 +48,10 @@ void rb_handoff_await_full(struct rb_handoff *h, uint32_t place)
 
 void rb_handoff_used(struct rb_handoff *h, uint32_t place)
 {
-    set(h, &h->full[place], false);
+    set_flag(h, &h->full[place], false);
 }
 
 void rb_handoff_stop(struct rb_handoff *h)
 {
-    set(h, &h->stop, true);
+    set_flag(h, &h->stop, true);
 }

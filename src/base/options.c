@@ -61,7 +61,7 @@ static size_t length_of(const char *text)
     return n;
 }
 
-static bool equal(struct slice s, const char *word)
+static bool is_word(struct slice s, const char *word)
 {
     size_t i = 0;
 
@@ -71,18 +71,18 @@ static bool equal(struct slice s, const char *word)
 }
 
 // Takes `word` off the front of s, if it is there.
-static bool take(struct slice *s, const char *word)
+static bool take_word(struct slice *s, const char *word)
 {
     const size_t n = length_of(word);
 
-    if (s->length < n || !equal((struct slice){s->text, n}, word))
+    if (s->length < n || !is_word((struct slice){s->text, n}, word))
         return false;
     s->text += n;
     s->length -= n;
     return true;
 }
 
-static void copy(char *to, struct slice s)
+static void copy_slice(char *to, struct slice s)
 {
     for (size_t i = 0; i < s.length; i++)
         ((volatile char *)to)[i] = s.text[i];
@@ -101,13 +101,13 @@ struct line {
     size_t used;
 };
 
-static void start(struct line *l)
+static void clear_line(struct line *l)
 {
     l->used = 0; // not "= {0}", which is a call of memset
     l->text[0] = 0;
 }
 
-static void put(struct line *l, struct slice s)
+static void put_slice(struct line *l, struct slice s)
 {
     for (size_t i = 0; i < s.length && l->used + 1 < sizeof(l->text); i++) {
         const unsigned char c = (unsigned char)s.text[i];
@@ -118,7 +118,7 @@ static void put(struct line *l, struct slice s)
 
 static void put_text(struct line *l, const char *text)
 {
-    put(l, (struct slice){text, length_of(text)});
+    put_slice(l, (struct slice){text, length_of(text)});
 }
 
 static void put_number(struct line *l, uint64_t n)
@@ -130,7 +130,7 @@ static void put_number(struct line *l, uint64_t n)
         digits[--at] = (char)('0' + n % 10);
         n /= 10;
     } while (n);
-    put(l, (struct slice){digits + at, sizeof(digits) - at});
+    put_slice(l, (struct slice){digits + at, sizeof(digits) - at});
 }
 
 // What the user wrote, not the whole of it if it is long.
@@ -138,7 +138,7 @@ static void put_shortened(struct line *l, struct slice s)
 {
     const bool all = s.length <= 60;
 
-    put(l, (struct slice){s.text, all ? s.length : 60});
+    put_slice(l, (struct slice){s.text, all ? s.length : 60});
     if (!all)
         put_text(l, "...");
 }
@@ -154,7 +154,7 @@ static void put_size(struct line *l, uint64_t n)
         s++;
     }
     put_number(l, n);
-    put(l, (struct slice){&suffixes[s], s > 0});
+    put_slice(l, (struct slice){&suffixes[s], s > 0});
 }
 
 // ---- values --------------------------------------------------------------------------------------------
@@ -207,8 +207,8 @@ static bool parse_share(struct slice s, uint64_t *value)
 
 static bool parse_flag(struct slice s, bool *value)
 {
-    *value = equal(s, "1") || equal(s, "true") || equal(s, "yes");
-    return *value || equal(s, "0") || equal(s, "false") || equal(s, "no");
+    *value = is_word(s, "1") || is_word(s, "true") || is_word(s, "yes");
+    return *value || is_word(s, "0") || is_word(s, "false") || is_word(s, "no");
 }
 
 // on | off | json:FILE | on,json:FILE
@@ -216,24 +216,24 @@ static bool parse_sink(struct slice s, const char *on_word, const char *off_word
 {
     struct slice rest = s;
 
-    if (equal(s, off_word) || equal(s, on_word)) {
-        *on = equal(s, on_word);
+    if (is_word(s, off_word) || is_word(s, on_word)) {
+        *on = is_word(s, on_word);
         json[0] = 0;
         return true;
     }
-    const bool both = take(&rest, on_word) && take(&rest, ",");
+    const bool both = take_word(&rest, on_word) && take_word(&rest, ",");
     if (!both)
         rest = s;
-    if (!take(&rest, "json:") || rest.length == 0 || rest.length >= RB_OPTION_PATH)
+    if (!take_word(&rest, "json:") || rest.length == 0 || rest.length >= RB_OPTION_PATH)
         return false;
     *on = both;
-    copy(json, rest);
+    copy_slice(json, rest);
     return true;
 }
 
 // Sets one option. What was expected instead goes to `expected` if the value cannot be.
-static bool set(struct rb_options *o, enum rb_option option, struct slice value,
-                const struct rb_options_host *host, struct line *expected)
+static bool set_option(struct rb_options *o, enum rb_option option, struct slice value,
+                       const struct rb_options_host *host, struct line *expected)
 {
     const struct row *row = &rows[option];
     void *field = (char *)o + row->field;
@@ -248,20 +248,20 @@ static bool set(struct rb_options *o, enum rb_option option, struct slice value,
             put_text(expected, value.length ? "something shorter" : "a word");
             return false;
         }
-        copy(word, value);
+        copy_slice(word, value);
         instead = host && host->expected ? host->expected(host->context, option, word) : NULL;
         if (instead) {
             put_text(expected, instead);
             return false;
         }
-        copy(field, value);
+        copy_slice(field, value);
         break;
     case TYPE_PATH:
         if (value.length >= RB_OPTION_PATH) {
             put_text(expected, "a shorter file name");
             return false;
         }
-        copy(field, value);
+        copy_slice(field, value);
         break;
     case TYPE_FLAG:
         if (!parse_flag(value, &flag)) {
@@ -318,7 +318,7 @@ static bool set(struct rb_options *o, enum rb_option option, struct slice value,
 #define NAME_MOST 24 // a longer name is not near to any
 
 // Letters to insert, remove, change or swap with their neighbour to make b of a.
-static unsigned distance(struct slice a, const char *b)
+static unsigned edit_distance(struct slice a, const char *b)
 {
     const size_t columns = length_of(b);
     unsigned row[3][NAME_MOST + 1];
@@ -351,7 +351,7 @@ const char *rb_option_nearest(const char *name, size_t length)
     unsigned least = 0;
 
     for (int i = 0; length <= NAME_MOST && i < RB_OPTIONS; i++) {
-        const unsigned d = distance((struct slice){name, length}, rb_option_info[i].name);
+        const unsigned d = edit_distance((struct slice){name, length}, rb_option_info[i].name);
         if (!nearest || d < least) {
             nearest = rb_option_info[i].name;
             least = d;
@@ -373,7 +373,7 @@ static bool is_name(char c)
 }
 
 // Does a pair begin here, or the end of the text?
-static bool pair_begins(const char *t)
+static bool is_pair_start(const char *t)
 {
     if (!*t)
         return true;
@@ -394,7 +394,7 @@ static const char *value_end(const char *t, bool tsan)
             const char *next = t;
             while (is_blank(*next))
                 next++;
-            if (pair_begins(next))
+            if (is_pair_start(next))
                 return t;
         }
     }
@@ -443,26 +443,26 @@ static bool next_pair(const char **text, bool tsan, struct pair *p)
     return true;
 }
 
-static void say(const struct rb_options_host *host, const struct line *l)
+static void print_line(const struct rb_options_host *host, const struct line *l)
 {
     if (host && host->say)
         host->say(host->context, l->text);
 }
 
-static int find(struct slice name)
+static int find_option(struct slice name)
 {
     for (int i = 0; i < RB_OPTIONS; i++)
-        if (equal(name, rb_option_info[i].name))
+        if (is_word(name, rb_option_info[i].name))
             return i;
     return -1;
 }
 
-static void complain(const char *source, const struct pair *p, const char *fault,
-                     const struct rb_options_host *host)
+static void complain_value(const char *source, const struct pair *p, const char *fault,
+                           const struct rb_options_host *host)
 {
     struct line l;
 
-    start(&l);
+    clear_line(&l);
     put_text(&l, source);
     put_text(&l, ": ");
     put_shortened(&l, p->name);
@@ -472,7 +472,7 @@ static void complain(const char *source, const struct pair *p, const char *fault
     }
     put_text(&l, ": ");
     put_text(&l, fault);
-    say(host, &l);
+    print_line(host, &l);
 }
 
 static void complain_key(const char *source, struct slice name, const struct rb_options_host *host)
@@ -480,7 +480,7 @@ static void complain_key(const char *source, struct slice name, const struct rb_
     const char *nearest = rb_option_nearest(name.text, name.length);
     struct line l;
 
-    start(&l);
+    clear_line(&l);
     put_text(&l, source);
     put_text(&l, ": '");
     put_shortened(&l, name);
@@ -496,7 +496,7 @@ static void complain_key(const char *source, struct slice name, const struct rb_
             put_text(&l, rb_option_info[i].name);
         }
     }
-    say(host, &l);
+    print_line(host, &l);
 }
 
 static bool set_pair(struct rb_options *o, int option, const struct pair *p, const char *source,
@@ -504,13 +504,13 @@ static bool set_pair(struct rb_options *o, int option, const struct pair *p, con
 {
     struct line fault;
 
-    start(&fault);
+    clear_line(&fault);
     if (!p->fault) {
         put_text(&fault, "expected ");
-        if (set(o, (enum rb_option)option, p->value, host, &fault))
+        if (set_option(o, (enum rb_option)option, p->value, host, &fault))
             return true;
     }
-    complain(source, p, p->fault ? p->fault : fault.text, host);
+    complain_value(source, p, p->fault ? p->fault : fault.text, host);
     return false;
 }
 
@@ -521,7 +521,7 @@ unsigned rb_options_parse(struct rb_options *o, const char *text, const char *so
     struct pair p;
 
     while (next_pair(&text, false, &p)) {
-        const int option = find(p.name);
+        const int option = find_option(p.name);
 
         if (option < 0 && p.value.text) {
             complain_key(source, p.name, host);
@@ -543,12 +543,12 @@ unsigned rb_options_parse_tsan(struct rb_options *o, const char *text, const str
     struct pair p;
 
     while (next_pair(&text, true, &p)) {
-        const int option = find(p.name);
+        const int option = find_option(p.name);
 
         for (size_t i = 0; i < RB_LENGTH(shared); i++)
             if (option == (int)shared[i] && !(ours >> option & 1))
                 complaints += !set_pair(o, option, &p, "TSAN_OPTIONS", host);
-        if (equal(p.name, "report_bugs") && parse_flag(p.value, &flag))
+        if (is_word(p.name, "report_bugs") && parse_flag(p.value, &flag))
             reports = flag;
     }
     if (!reports && !(ours >> RB_OPT_report & 1)) { // what is not told does not change the exit status either

@@ -46,7 +46,7 @@ void rb_history_clear(struct rb_engine *engine, struct rb_cell *cell)
 }
 
 // Back to the inline shape where the list allows it: [], [w], [r], [w r].
-static void deflate(struct rb_arena *a, struct rb_cell *cell, struct many *m)
+static void deflate_cell(struct rb_arena *a, struct rb_cell *cell, struct many *m)
 {
     struct rb_cell flat = {0, 0, 0, 0};
 
@@ -106,10 +106,10 @@ static RB_NOINLINE void access_many(struct rb_engine *engine, struct rb_thread *
         }
     }
     cell->write_where = (uintptr_t)m;
-    deflate(engine->arena, cell, m);
+    deflate_cell(engine->arena, cell, m);
 }
 
-static RB_NOINLINE void inflate(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell)
+static RB_NOINLINE void inflate_cell(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell)
 {
     struct many *m = many_grow(engine->arena, NULL);
 
@@ -129,7 +129,7 @@ static RB_NOINLINE void access_slow(struct rb_engine *engine, struct rb_thread *
                                     struct rb_access a, bool record, struct rb_partner *partner)
 {
     if (!(cell->write & RB_EPOCH_MANY))
-        inflate(engine, t, cell);
+        inflate_cell(engine, t, cell);
     if (cell->write & RB_EPOCH_MANY)
         access_many(engine, t, cell, a, record, partner);
 }

@@ -2,7 +2,7 @@
 
 const struct rb_engine_ops *const rb_engines[] = {&rb_djit, &rb_fasttrack, &rb_st, &rb_su, &rb_so, NULL};
 
-static bool same(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
     while (*a && *a == *b) {
         a++;
@@ -14,7 +14,7 @@ static bool same(const char *a, const char *b)
 const struct rb_engine_ops *rb_engine_find(const char *name)
 {
     for (int i = 0; rb_engines[i]; i++)
-        if (same(rb_engines[i]->name, name))
+        if (is_same_text(rb_engines[i]->name, name))
             return rb_engines[i];
     return NULL;
 }

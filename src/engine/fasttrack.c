@@ -11,7 +11,7 @@
 
 #define FIRST_LOG 3u
 
-static struct rb_entry *readers(const struct rb_cell *cell)
+static struct rb_entry *reader_table(const struct rb_cell *cell)
 {
     return (struct rb_entry *)(uintptr_t)cell->read_where;
 }
@@ -40,7 +40,7 @@ RB_INLINE struct rb_entry *reader_of(struct rb_entry *table, uint32_t room, uint
 static void drop_reads(struct rb_engine *engine, struct rb_cell *cell)
 {
     if (cell->read & RB_EPOCH_MANY)
-        rb_arena_free(engine->arena, readers(cell), readers_bytes(readers_room(cell)));
+        rb_arena_free(engine->arena, reader_table(cell), readers_bytes(readers_room(cell)));
     cell->read = 0;
 }
 
@@ -57,7 +57,7 @@ static RB_NOINLINE bool grow_readers(struct rb_engine *engine, struct rb_cell *c
         *reader_of(table, room, rb_epoch_slot(cell->read)) = (struct rb_entry){cell->read, cell->read_where};
         table[room].where = 1;
     } else {
-        const struct rb_entry *old = readers(cell);
+        const struct rb_entry *old = reader_table(cell);
         for (uint32_t i = 0; i < room / 2; i++)
             if (old[i].epoch)
                 *reader_of(table, room, rb_epoch_slot(old[i].epoch)) = old[i];
@@ -76,16 +76,16 @@ static void read_shared(struct rb_engine *engine, struct rb_thread *t, struct rb
         t->count.starved++;
         return;
     }
-    struct rb_entry *mine = reader_of(readers(cell), readers_room(cell), t->slot);
+    struct rb_entry *mine = reader_of(reader_table(cell), readers_room(cell), t->slot);
     if (RB_UNLIKELY(!mine->epoch)) {
-        uint64_t *count = &readers(cell)[readers_room(cell)].where;
+        uint64_t *count = &reader_table(cell)[readers_room(cell)].where;
         if (2 * *count >= readers_room(cell)) {
             if (!grow_readers(engine, cell)) {
                 t->count.starved++;
                 return;
             }
-            mine = reader_of(readers(cell), readers_room(cell), t->slot);
-            count = &readers(cell)[readers_room(cell)].where;
+            mine = reader_of(reader_table(cell), readers_room(cell), t->slot);
+            count = &reader_table(cell)[readers_room(cell)].where;
         }
         ++*count;
     }
@@ -118,7 +118,7 @@ static void write_access(struct rb_engine *engine, struct rb_thread *t, struct r
     if (cell->write == mine && record)
         return;                                    // [WRITE SAME EPOCH]
     if (RB_UNLIKELY(cell->read & RB_EPOCH_MANY)) { // [WRITE SHARED]
-        const struct rb_entry *table = readers(cell);
+        const struct rb_entry *table = reader_table(cell);
         for (uint32_t i = 0; i < readers_room(cell); i++)
             if (table[i].epoch && !rb_ordered(t, table[i].epoch) && table[i].where >= partner->where)
                 *partner = (struct rb_partner){table[i].epoch, table[i].where};
@@ -134,8 +134,8 @@ static void write_access(struct rb_engine *engine, struct rb_thread *t, struct r
         drop_reads(engine, cell); // PACER: nothing before an unsampled write begins a shortest race
 }
 
-static void access(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell, struct rb_access a,
-                   bool record, struct rb_partner *partner)
+static void check_access(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell,
+                         struct rb_access a, bool record, struct rb_partner *partner)
 {
     *partner = (struct rb_partner){0, 0};
     if (RB_UNLIKELY(engine->blind))
@@ -148,13 +148,13 @@ static void access(struct rb_engine *engine, struct rb_thread *t, struct rb_cell
         read_access(engine, t, cell, a.where, record, partner);
 }
 
-static void peek(const struct rb_engine *engine, const struct rb_thread *t, const struct rb_cell *cell,
-                 struct rb_access a, struct rb_partner *partner)
+static void peek_cell(const struct rb_engine *engine, const struct rb_thread *t, const struct rb_cell *cell,
+                      struct rb_access a, struct rb_partner *partner)
 {
     if (RB_UNLIKELY(engine->blind))
         return;
     if (cell->read & RB_EPOCH_MANY) {
-        const struct rb_entry *table = readers(cell);
+        const struct rb_entry *table = reader_table(cell);
         for (uint32_t i = 0; a.write && i < readers_room(cell); i++)
             if (table[i].epoch && !rb_ordered(t, table[i].epoch))
                 *partner = (struct rb_partner){table[i].epoch, table[i].where};
@@ -182,7 +182,7 @@ const struct rb_engine_ops rb_fasttrack = {
     .release_store = rb_vector_release,
     .release_join = rb_vector_release_join,
     .sync_clear = rb_vector_sync_clear,
-    .access = access,
-    .peek = peek,
+    .access = check_access,
+    .peek = peek_cell,
     .cell_clear = cell_clear,
 };

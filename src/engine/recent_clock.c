@@ -52,7 +52,7 @@ RB_SIMD static void copy_lines(void *restrict to, const void *restrict from, siz
 }
 
 // Times and stamps into a clock with more room; its further entries are zero.
-static void widen(struct rb_rclock *to, const struct rb_rclock *from)
+static void copy_to_wider(struct rb_rclock *to, const struct rb_rclock *from)
 {
     for (uint32_t i = 0; i < from->size; i++)
         to->time[i] = from->time[i];
@@ -77,7 +77,7 @@ bool rb_rclock_own(struct rb_arena *a, struct rb_rclock **c, uint32_t slots, boo
         mine = rb_rclock_new(a, slots);
         if (!mine)
             return false;
-        widen(mine, old);
+        copy_to_wider(mine, old);
     }
     *copied = true;
     rb_rclock_unref(a, old);

@@ -186,12 +186,12 @@ bool rb_so_acquire_several(struct rb_engine *engine, struct rb_thread *t, struct
     return skipped;
 }
 
-static bool acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
+static bool acquire_sync(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     return rb_so_acquire(engine, t, s);
 }
 
-static bool knows(const struct rb_thread *t, const struct rb_sync *s)
+static bool knows_sync(const struct rb_thread *t, const struct rb_sync *s)
 {
     if (s->sources == RB_JOINED)
         return false;
@@ -229,7 +229,7 @@ bool rb_so_replace(struct rb_engine *engine, struct rb_thread *t, struct rb_sync
     return false;
 }
 
-static bool release(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
+static bool release_sync(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     return rb_so_release(engine, t, s);
 }
@@ -253,7 +253,7 @@ static bool join_source(struct rb_engine *engine, struct rb_rclock **joined, con
 }
 
 // From few sources to their join. False when memory is out.
-static RB_NOINLINE bool collapse(struct rb_engine *engine, struct rb_sync *s)
+static RB_NOINLINE bool collapse_sources(struct rb_engine *engine, struct rb_sync *s)
 {
     struct rb_rclock *joined = rb_rclock_new(engine->arena, engine->width);
 
@@ -287,7 +287,7 @@ static void join_few(struct rb_engine *engine, struct rb_thread *t, struct rb_sy
 static bool release_join(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     if (s->sources == 0 || (s->sources == 1 && rb_so_nothing_new(t, &s->one)))
-        return release(engine, t, s);
+        return release_sync(engine, t, s);
     rb_epoch_step_if_sampled(t);
     t->count.releases_processed++;
     const struct rb_source mine = rb_so_source(t);
@@ -305,7 +305,7 @@ static bool release_join(struct rb_engine *engine, struct rb_thread *t, struct r
                 s->one = mine;
             return false;
         }
-        if (!collapse(engine, s))
+        if (!collapse_sources(engine, s))
             return rb_engine_go_blind(engine, t);
     }
     return join_source(engine, &s->joined, &mine) ? false : rb_engine_go_blind(engine, t);
@@ -323,10 +323,10 @@ const struct rb_engine_ops rb_so = {
     .help = "sampling timestamps on shared clocks ordered by recent change: the default",
     .thread_start = thread_start,
     .thread_stop = thread_stop,
-    .knows = knows,
-    .acquire = acquire,
-    .release = release,
-    .release_store = release,
+    .knows = knows_sync,
+    .acquire = acquire_sync,
+    .release = release_sync,
+    .release_store = release_sync,
     .release_join = release_join,
     .sync_clear = sync_clear,
     .access = rb_history_access,

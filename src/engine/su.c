@@ -25,7 +25,7 @@ static void thread_stop(struct rb_engine *engine, struct rb_thread *t)
     rb_vector_thread_stop(engine, t);
 }
 
-static bool acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
+static bool acquire_sync(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     if (!s->vector)
         return true;
@@ -44,7 +44,7 @@ static bool acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_syn
     return false;
 }
 
-static void step(struct rb_thread *t)
+static void step_epoch(struct rb_thread *t)
 {
     if (!t->sampled)
         return;
@@ -81,9 +81,9 @@ static bool copy_to_sync(struct rb_engine *engine, struct rb_thread *t, struct r
     return false;
 }
 
-static bool release(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
+static bool release_sync(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
-    step(t);
+    step_epoch(t);
     if (s->vector && rb_fresh_get(s->fresh, t->slot) == t->fresh->changes[t->slot]) {
         s->releaser = t->slot;
         return true;
@@ -93,13 +93,13 @@ static bool release(struct rb_engine *engine, struct rb_thread *t, struct rb_syn
 
 static bool release_store(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
-    step(t);
+    step_epoch(t);
     return copy_to_sync(engine, t, s);
 }
 
 static bool release_join(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
-    step(t);
+    step_epoch(t);
     if (!s->vector)
         return copy_to_sync(engine, t, s);
     if (!room_in_sync(engine, t, s))
@@ -123,8 +123,8 @@ const struct rb_engine_ops rb_su = {
     .help = "sampling timestamps with freshness clocks: needless joins and copies skipped",
     .thread_start = thread_start,
     .thread_stop = thread_stop,
-    .acquire = acquire,
-    .release = release,
+    .acquire = acquire_sync,
+    .release = release_sync,
     .release_store = release_store,
     .release_join = release_join,
     .sync_clear = sync_clear,

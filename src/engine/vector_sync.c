@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-static void view(struct rb_thread *t)
+static void update_view(struct rb_thread *t)
 {
     t->clock = t->vector->time;
     t->clock_size = t->vector->size;
@@ -14,7 +14,7 @@ int rb_vector_thread_start(struct rb_engine *engine, struct rb_thread *t)
     if (!t->vector)
         return -ENOMEM;
     t->epoch = 1;
-    view(t);
+    update_view(t);
     return 0;
 }
 
@@ -33,7 +33,7 @@ bool rb_vector_acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_
     if (!rb_vclock_reserve(engine->arena, &t->vector, s->vector->size))
         return rb_engine_go_blind(engine, t);
     rb_vclock_join(t->vector, s->vector);
-    view(t);
+    update_view(t);
     return false;
 }
 

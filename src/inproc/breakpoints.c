@@ -109,7 +109,7 @@ struct rb_breakpoint_hit rb_breakpoint_hit(const siginfo_t *info, const ucontext
 
 // A descriptor far from those that the program gets: just below its limit. It is read from, so it must not
 // become another file's, should the program close it.
-static int far_away(int fd)
+static int move_far_away(int fd)
 {
     struct rlimit limit;
 
@@ -149,7 +149,7 @@ static bool open_one(unsigned number)
                                        .remove_on_exec = 1,
                                        .sigtrap = 1,
                                        .sig_data = MINE + number};
-    b->fd = far_away((int)syscall(SYS_perf_event_open, &b->attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+    b->fd = move_far_away((int)syscall(SYS_perf_event_open, &b->attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
     return b->fd >= 0;
 }
 
@@ -218,7 +218,7 @@ static bool try_one(void)
     return rb_breakpoint_clear(0) && least != UINT64_MAX;
 }
 
-static const char *why_not(int error)
+static const char *open_failure(int error)
 {
     return error == EACCES || error == EPERM
                ? "not permitted (kernel.perf_event_paranoid above 2, or a seccomp filter)"
@@ -238,7 +238,7 @@ static const char *open_all(bool (*take_sigtrap)(void))
     while (rb_breakpoints.count < RB_BREAKPOINTS && open_one(rb_breakpoints.count))
         rb_breakpoints.count++;
     if (!rb_breakpoints.count)
-        return why_not(errno);
+        return open_failure(errno);
     if (!take_sigtrap())
         return "SIGTRAP is not to be had";
     if (!try_one())

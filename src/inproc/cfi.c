@@ -36,13 +36,13 @@ struct common {
 // The body of the entry that begins at r; false at the terminator.
 static bool body_of(struct reader *r, struct reader *body)
 {
-    uint64_t length = take(r, 4);
+    uint64_t length = reader_take(r, 4);
 
     if (length == 0xffffffff)
-        length = take(r, 8);
+        length = reader_take(r, 8);
     if (r->bad || length == 0)
         return false;
-    *body = part(r, length);
+    *body = reader_part(r, length);
     return !body->bad;
 }
 
@@ -50,21 +50,21 @@ static bool read_augmentation(struct common *c, struct reader *name, struct read
 {
     if (name->at == name->end)
         return true;
-    if (take(name, 1) != 'z')
+    if (reader_take(name, 1) != 'z')
         return false;
     c->sized = true;
     while (name->at < name->end) {
-        switch (take(name, 1)) {
+        switch (reader_take(name, 1)) {
         case 'R':
-            c->pointers = (uint8_t)take(data, 1);
+            c->pointers = (uint8_t)reader_take(data, 1);
             break;
         case 'L':
-            take(data, 1);
+            reader_take(data, 1);
             break;
         case 'P': {
-            const uint8_t encoding = (uint8_t)take(data, 1);
+            const uint8_t encoding = (uint8_t)reader_take(data, 1);
             if (encoding != PE_OMIT)
-                pointer(data, encoding == PE_ALIGNED ? encoding : encoding & PE_FORMAT, 0);
+                reader_pointer(data, encoding == PE_ALIGNED ? encoding : encoding & PE_FORMAT, 0);
             break;
         }
         case 'S':
@@ -82,23 +82,23 @@ static bool read_common(struct reader *r, struct common *c)
     struct reader name, data = {0};
 
     *c = (struct common){.pointers = PE_ABSOLUTE};
-    const uint8_t version = (uint8_t)take(r, 1);
+    const uint8_t version = (uint8_t)reader_take(r, 1);
     if (version != 1 && version != 3 && version != 4)
         return false;
     name.at = r->at;
     name.bad = false;
-    while (take(r, 1) != 0)
+    while (reader_take(r, 1) != 0)
         ;
     if (r->bad)
         return false;
     name.end = r->at - 1;
-    if (version == 4 && (take(r, 1) != 8 || take(r, 1) != 0)) // sizes of addresses and segments
+    if (version == 4 && (reader_take(r, 1) != 8 || reader_take(r, 1) != 0)) // sizes of addresses and segments
         return false;
-    c->code_align = leb(r, false);
-    c->data_align = leb(r, true);
-    c->pc_register = version == 1 ? take(r, 1) : leb(r, false);
+    c->code_align = reader_leb(r, false);
+    c->data_align = reader_leb(r, true);
+    c->pc_register = version == 1 ? reader_take(r, 1) : reader_leb(r, false);
     if (name.at < name.end && *name.at == 'z')
-        data = part(r, leb(r, false));
+        data = reader_part(r, reader_leb(r, false));
     if (r->bad || data.bad || !read_augmentation(c, &name, &data))
         return false;
     c->program = *r;
@@ -148,7 +148,7 @@ struct machine {
     unsigned depth;
 };
 
-static void set(struct machine *m, uint64_t reg, struct where where)
+static void set_register(struct machine *m, uint64_t reg, struct where where)
 {
     if (reg == REG_BP)
         m->row.bp = where;
@@ -158,24 +158,24 @@ static void set(struct machine *m, uint64_t reg, struct where where)
 
 static void set_kind(struct machine *m, uint64_t reg, enum where_kind kind)
 {
-    set(m, reg, (struct where){.kind = kind});
+    set_register(m, reg, (struct where){.kind = kind});
 }
 
 static void set_at_cfa(struct machine *m, uint64_t reg, uint64_t offset)
 {
-    set(m, reg, (struct where){WHERE_AT, {.base = BASE_CFA, .known = true, .at = offset}});
+    set_register(m, reg, (struct where){WHERE_AT, {.base = BASE_CFA, .known = true, .at = offset}});
 }
 
-static void restore(struct machine *m, uint64_t reg)
+static void restore_register(struct machine *m, uint64_t reg)
 {
-    set(m, reg, reg == REG_BP ? m->initial.bp : m->initial.pc);
+    set_register(m, reg, reg == REG_BP ? m->initial.bp : m->initial.pc);
 }
 
 static void set_cfa_register(struct machine *m, uint64_t reg)
 {
     const bool defined = reg != REG_PC && !m->row.cfa.loaded;
 
-    m->row.cfa = register_plus(reg, m->row.cfa.at, 0);
+    m->row.cfa = place_register(reg, m->row.cfa.at, 0);
     m->row.cfa.known &= defined;
 }
 
@@ -188,20 +188,20 @@ static void set_cfa_offset(struct machine *m, uint64_t offset)
 // Those that say where a register is.
 static bool register_instruction(struct machine *m, struct reader *r, uint8_t op)
 {
-    const uint64_t reg = leb(r, false), scale = m->common->data_align;
+    const uint64_t reg = reader_leb(r, false), scale = m->common->data_align;
 
     switch (op) {
     case CFA_OFFSET_EXTENDED:
-        set_at_cfa(m, reg, leb(r, false) * scale);
+        set_at_cfa(m, reg, reader_leb(r, false) * scale);
         return true;
     case CFA_OFFSET_EXTENDED_SF:
-        set_at_cfa(m, reg, leb(r, true) * scale);
+        set_at_cfa(m, reg, reader_leb(r, true) * scale);
         return true;
     case CFA_NEGATIVE_OFFSET_EXTENDED:
-        set_at_cfa(m, reg, -(leb(r, false) * scale));
+        set_at_cfa(m, reg, -(reader_leb(r, false) * scale));
         return true;
     case CFA_RESTORE_EXTENDED:
-        restore(m, reg);
+        restore_register(m, reg);
         return true;
     case CFA_UNDEFINED:
         set_kind(m, reg, WHERE_UNDEFINED);
@@ -212,17 +212,17 @@ static bool register_instruction(struct machine *m, struct reader *r, uint8_t op
     case CFA_REGISTER:
     case CFA_VAL_OFFSET:
     case CFA_VAL_OFFSET_SF:
-        leb(r, false);
+        reader_leb(r, false);
         set_kind(m, reg, WHERE_OTHER);
         return true;
     case CFA_VAL_EXPRESSION:
-        skip(r, leb(r, false));
+        reader_skip(r, reader_leb(r, false));
         set_kind(m, reg, WHERE_OTHER);
         return true;
     case CFA_EXPRESSION: {
-        struct reader e = part(r, leb(r, false));
+        struct reader e = reader_part(r, reader_leb(r, false));
         const struct place place = rb_cfi_evaluate(&e, true, m->pc);
-        set(m, reg, (struct where){place.known && !place.loaded ? WHERE_AT : WHERE_OTHER, place});
+        set_register(m, reg, (struct where){place.known && !place.loaded ? WHERE_AT : WHERE_OTHER, place});
         return true;
     }
     default:
@@ -239,20 +239,20 @@ static bool cfa_instruction(struct machine *m, struct reader *r, uint8_t op)
     case CFA_DEF_CFA:
     case CFA_DEF_CFA_SF:
         m->row.cfa.loaded = false;
-        set_cfa_register(m, leb(r, false));
-        set_cfa_offset(m, op == CFA_DEF_CFA ? leb(r, false) : leb(r, true) * scale);
+        set_cfa_register(m, reader_leb(r, false));
+        set_cfa_offset(m, op == CFA_DEF_CFA ? reader_leb(r, false) : reader_leb(r, true) * scale);
         return true;
     case CFA_DEF_CFA_REGISTER:
-        set_cfa_register(m, leb(r, false));
+        set_cfa_register(m, reader_leb(r, false));
         return true;
     case CFA_DEF_CFA_OFFSET:
-        set_cfa_offset(m, leb(r, false));
+        set_cfa_offset(m, reader_leb(r, false));
         return true;
     case CFA_DEF_CFA_OFFSET_SF:
-        set_cfa_offset(m, leb(r, true) * scale);
+        set_cfa_offset(m, reader_leb(r, true) * scale);
         return true;
     case CFA_DEF_CFA_EXPRESSION: {
-        struct reader e = part(r, leb(r, false));
+        struct reader e = reader_part(r, reader_leb(r, false));
         m->row.cfa = rb_cfi_evaluate(&e, false, m->pc);
         return true;
     }
@@ -268,19 +268,19 @@ static bool advance_instruction(struct machine *m, struct reader *r, uint8_t op)
 
     switch (op) {
     case CFA_SET_LOC:
-        m->location = pointer(r, m->common->pointers, 0);
+        m->location = reader_pointer(r, m->common->pointers, 0);
         return true;
     case CFA_ADVANCE1:
-        m->location += take(r, 1) * scale;
+        m->location += reader_take(r, 1) * scale;
         return true;
     case CFA_ADVANCE2:
-        m->location += take(r, 2) * scale;
+        m->location += reader_take(r, 2) * scale;
         return true;
     case CFA_ADVANCE4:
-        m->location += take(r, 4) * scale;
+        m->location += reader_take(r, 4) * scale;
         return true;
     case CFA_ADVANCE8:
-        m->location += take(r, 8) * scale;
+        m->location += reader_take(r, 8) * scale;
         return true;
     default:
         return false;
@@ -293,7 +293,7 @@ static bool other_instruction(struct machine *m, struct reader *r, uint8_t op)
     case CFA_NOP:
         return true;
     case CFA_ARGS_SIZE:
-        leb(r, false);
+        reader_leb(r, false);
         return true;
     case CFA_REMEMBER:
         if (m->depth == MOST_REMEMBERED)
@@ -311,19 +311,19 @@ static bool other_instruction(struct machine *m, struct reader *r, uint8_t op)
 }
 
 // Runs the program until the row for pc is complete; false if it makes no sense.
-static bool run(struct machine *m, struct reader r)
+static bool run_program(struct machine *m, struct reader r)
 {
     while (r.at < r.end && m->location <= m->pc) {
-        const uint8_t op = (uint8_t)take(&r, 1), low = op & 0x3f;
+        const uint8_t op = (uint8_t)reader_take(&r, 1), low = op & 0x3f;
         switch (op & 0xc0) {
         case CFA_ADVANCE:
             m->location += low * m->common->code_align;
             break;
         case CFA_OFFSET:
-            set_at_cfa(m, low, leb(&r, false) * m->common->data_align);
+            set_at_cfa(m, low, reader_leb(&r, false) * m->common->data_align);
             break;
         case CFA_RESTORE:
-            restore(m, low);
+            restore_register(m, low);
             break;
         default:
             if (!other_instruction(m, &r, op) && !advance_instruction(m, &r, op) &&
@@ -403,7 +403,7 @@ static uint64_t rule_of(const struct row *row, bool signal)
 
 // ---- finding -------------------------------------------------------------------------------------------
 
-static bool inside(struct rb_cfi_bytes bytes, uintptr_t address)
+static bool is_inside(struct rb_cfi_bytes bytes, uintptr_t address)
 {
     return address >= (uintptr_t)bytes.lo && address < (uintptr_t)bytes.hi;
 }
@@ -421,18 +421,19 @@ static uint64_t rule_of_entry(struct rb_cfi_bytes bytes, struct reader body, uin
     struct reader common_body;
     struct common common;
 
-    const uint64_t back = take(&body, 4);
-    if (body.bad || back == 0 || back > field || !inside(bytes, field - back))
+    const uint64_t back = reader_take(&body, 4);
+    if (body.bad || back == 0 || back > field || !is_inside(bytes, field - back))
         return nowhere;
     struct reader r = reader_at(bytes, field - back);
-    if (!body_of(&r, &common_body) || take(&common_body, 4) != 0 || !read_common(&common_body, &common))
+    if (!body_of(&r, &common_body) || reader_take(&common_body, 4) != 0 ||
+        !read_common(&common_body, &common))
         return nowhere;
-    const uintptr_t begin = pointer(&body, common.pointers, 0);
-    const uintptr_t size = pointer(&body, common.pointers & PE_FORMAT, 0);
+    const uintptr_t begin = reader_pointer(&body, common.pointers, 0);
+    const uintptr_t size = reader_pointer(&body, common.pointers & PE_FORMAT, 0);
     if (body.bad || pc < begin || pc - begin >= size)
         return nowhere;
     if (common.sized)
-        skip(&body, leb(&body, false));
+        reader_skip(&body, reader_leb(&body, false));
     if (body.bad)
         return stop;
     struct machine m; // too large to be cleared as a whole, and need not be
@@ -441,19 +442,19 @@ static uint64_t rule_of_entry(struct rb_cfi_bytes bytes, struct reader body, uin
     m.location = 0;
     m.depth = 0;
     m.row = m.initial = (struct row){0};
-    if (!run(&m, common.program))
+    if (!run_program(&m, common.program))
         return stop;
     m.initial = m.row;
     m.location = begin;
     m.depth = 0;
-    return run(&m, body) ? rule_of(&m.row, common.signal) : stop;
+    return run_program(&m, body) ? rule_of(&m.row, common.signal) : stop;
 }
 
 uint64_t rb_cfi_rule(struct rb_cfi_bytes bytes, uintptr_t entry, uintptr_t pc)
 {
     struct reader body;
 
-    if (!inside(bytes, entry))
+    if (!is_inside(bytes, entry))
         return RB_RULE_STOP;
     struct reader r = reader_at(bytes, entry);
     if (!body_of(&r, &body))
@@ -466,7 +467,7 @@ uint64_t rb_cfi_scan(struct rb_cfi_bytes bytes, uintptr_t entries, uintptr_t pc)
 {
     struct reader body;
 
-    if (!inside(bytes, entries))
+    if (!is_inside(bytes, entries))
         return RB_RULE_STOP;
     for (struct reader r = reader_at(bytes, entries); body_of(&r, &body);) {
         const uint64_t rule = rule_of_entry(bytes, body, pc);
@@ -486,12 +487,12 @@ static enum rb_cfi_found search_table(struct reader table, uint64_t count, uint8
 
     if (size == 0) // entries of any length cannot be halved
         return RB_CFI_SCAN;
-    if (count > left(&table) / (2 * size))
+    if (count > reader_left(&table) / (2 * size))
         return RB_CFI_NONE;
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
         struct reader r = {table.at + middle * 2 * size, table.end, false};
-        const uintptr_t begin = pointer(&r, encoding, data);
+        const uintptr_t begin = reader_pointer(&r, encoding, data);
         if (r.bad)
             return RB_CFI_NONE;
         if (begin <= pc)
@@ -502,7 +503,7 @@ static enum rb_cfi_found search_table(struct reader table, uint64_t count, uint8
     if (low == 0)
         return RB_CFI_NONE;
     struct reader r = {table.at + (low - 1) * 2 * size + size, table.end, false};
-    *address = pointer(&r, encoding, data);
+    *address = reader_pointer(&r, encoding, data);
     return r.bad ? RB_CFI_NONE : RB_CFI_ENTRY;
 }
 
@@ -511,16 +512,16 @@ enum rb_cfi_found rb_cfi_search(struct rb_cfi_bytes bytes, uintptr_t pc, uintptr
     const uintptr_t data = (uintptr_t)bytes.lo;
     struct reader r = {bytes.lo, bytes.hi, false};
 
-    const uint8_t version = (uint8_t)take(&r, 1), entries_encoding = (uint8_t)take(&r, 1),
-                  count_encoding = (uint8_t)take(&r, 1), table_encoding = (uint8_t)take(&r, 1);
+    const uint8_t version = (uint8_t)reader_take(&r, 1), entries_encoding = (uint8_t)reader_take(&r, 1),
+                  count_encoding = (uint8_t)reader_take(&r, 1), table_encoding = (uint8_t)reader_take(&r, 1);
     if (r.bad || version != 1 || entries_encoding == PE_OMIT)
         return RB_CFI_NONE;
-    *address = pointer(&r, entries_encoding, data);
+    *address = reader_pointer(&r, entries_encoding, data);
     if (r.bad)
         return RB_CFI_NONE;
     if (count_encoding == PE_OMIT || table_encoding == PE_OMIT)
         return RB_CFI_SCAN;
-    const uint64_t count = pointer(&r, count_encoding, data);
+    const uint64_t count = reader_pointer(&r, count_encoding, data);
     if (r.bad)
         return RB_CFI_NONE;
     return search_table(r, count, table_encoding, data, pc, address);

@@ -39,7 +39,7 @@ enum {
 };
 
 // left op right; only sums may have a base.
-static bool binary(uint8_t op, struct place *a, const struct place *b)
+static bool apply_binary(uint8_t op, struct place *a, const struct place *b)
 {
     if (op == OP_PLUS && is_constant(a)) {
         const uint64_t value = a->at;
@@ -82,7 +82,7 @@ struct place rb_cfi_evaluate(struct reader *e, bool with_cfa, uintptr_t pc)
     if (with_cfa)
         stack[depth++] = (struct place){.base = BASE_CFA, .known = true};
     while (e->at < e->end) {
-        const uint8_t op = (uint8_t)take(e, 1);
+        const uint8_t op = (uint8_t)reader_take(e, 1);
         if (op == OP_NOP)
             continue;
         if (op == OP_DEREF || op == OP_PLUS_UCONST) { // one operand
@@ -90,30 +90,30 @@ struct place rb_cfi_evaluate(struct reader *e, bool with_cfa, uintptr_t pc)
                 return unknown;
             struct place *top = &stack[depth - 1];
             if (op == OP_PLUS_UCONST)
-                add_to(top, leb(e, false));
+                add_to(top, reader_leb(e, false));
             else if (top->loaded || top->base == BASE_NONE)
                 return unknown;
             else
                 top->loaded = true;
         } else if (op == OP_AND || op == OP_MINUS || op == OP_OR || op == OP_PLUS || op == OP_SHL ||
                    op == OP_GE) { // two
-            if (depth < 2 || !binary(op, &stack[depth - 2], &stack[depth - 1]))
+            if (depth < 2 || !apply_binary(op, &stack[depth - 2], &stack[depth - 1]))
                 return unknown;
             depth--;
         } else { // none
             struct place value;
             if (op >= OP_LIT0 && op < OP_LIT0 + 32) {
-                value = constant(op - OP_LIT0);
+                value = place_constant(op - OP_LIT0);
             } else if (op >= OP_BREG0 && op <= OP_BREG31) {
-                value = register_plus(op - OP_BREG0, leb(e, true), pc);
+                value = place_register(op - OP_BREG0, reader_leb(e, true), pc);
             } else if (op == OP_BREGX) {
-                const uint64_t reg = leb(e, false);
-                value = register_plus(reg, leb(e, true), pc);
+                const uint64_t reg = reader_leb(e, false);
+                value = place_register(reg, reader_leb(e, true), pc);
             } else if (op >= OP_CONST1U && op <= OP_CONST8S) {
                 const unsigned bytes = 1u << (op - OP_CONST1U) / 2;
-                value = constant(op % 2 ? take_signed(e, bytes) : take(e, bytes));
+                value = place_constant(op % 2 ? reader_take_signed(e, bytes) : reader_take(e, bytes));
             } else if (op == OP_CONSTU || op == OP_CONSTS) {
-                value = constant(leb(e, op == OP_CONSTS));
+                value = place_constant(reader_leb(e, op == OP_CONSTS));
             } else {
                 return unknown;
             }

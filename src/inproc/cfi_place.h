@@ -20,15 +20,15 @@ struct place {
     uint64_t at, add;
 };
 
-static inline struct place constant(uint64_t value)
+static inline struct place place_constant(uint64_t value)
 {
     return (struct place){.known = true, .at = value};
 }
 
 // A register's value plus an offset; the pc is known, other registers than rsp and rbp are not.
-static inline struct place register_plus(uint64_t reg, uint64_t offset, uintptr_t pc)
+static inline struct place place_register(uint64_t reg, uint64_t offset, uintptr_t pc)
 {
-    struct place p = constant(offset);
+    struct place p = place_constant(offset);
 
     if (reg == REG_SP)
         p.base = BASE_SP;

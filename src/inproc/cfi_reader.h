@@ -19,38 +19,38 @@ struct reader {
     bool bad; // read past the end, or saw what cannot be
 };
 
-static inline size_t left(const struct reader *r)
+static inline size_t reader_left(const struct reader *r)
 {
     return (size_t)(r->end - r->at);
 }
 
-static inline uint64_t fail(struct reader *r)
+static inline uint64_t reader_fail(struct reader *r)
 {
     r->bad = true;
     r->at = r->end;
     return 0;
 }
 
-static inline uint64_t take(struct reader *r, unsigned bytes)
+static inline uint64_t reader_take(struct reader *r, unsigned bytes)
 {
     uint64_t value = 0;
 
-    if (left(r) < bytes)
-        return fail(r);
+    if (reader_left(r) < bytes)
+        return reader_fail(r);
     for (unsigned i = 0; i < bytes; i++)
         value |= (uint64_t)r->at[i] << 8 * i;
     r->at += bytes;
     return value;
 }
 
-static inline uint64_t take_signed(struct reader *r, unsigned bytes)
+static inline uint64_t reader_take_signed(struct reader *r, unsigned bytes)
 {
     const unsigned unused = 64 - 8 * bytes;
 
-    return (uint64_t)((int64_t)(take(r, bytes) << unused) >> unused);
+    return (uint64_t)((int64_t)(reader_take(r, bytes) << unused) >> unused);
 }
 
-static inline uint64_t leb(struct reader *r, bool is_signed)
+static inline uint64_t reader_leb(struct reader *r, bool is_signed)
 {
     uint64_t value = 0;
     unsigned shift = 0;
@@ -58,7 +58,7 @@ static inline uint64_t leb(struct reader *r, bool is_signed)
 
     do {
         if (r->at == r->end || shift > 63)
-            return fail(r);
+            return reader_fail(r);
         byte = *r->at++;
         value |= (uint64_t)(byte & 0x7f) << shift;
         shift += 7;
@@ -68,20 +68,20 @@ static inline uint64_t leb(struct reader *r, bool is_signed)
     return value;
 }
 
-static inline void skip(struct reader *r, uint64_t bytes)
+static inline void reader_skip(struct reader *r, uint64_t bytes)
 {
-    if (bytes > left(r))
-        fail(r);
+    if (bytes > reader_left(r))
+        reader_fail(r);
     else
         r->at += bytes;
 }
 
 // The next `bytes` bytes as a reader of their own.
-static inline struct reader part(struct reader *r, uint64_t bytes)
+static inline struct reader reader_part(struct reader *r, uint64_t bytes)
 {
     struct reader p = {r->at, r->at, false};
 
-    skip(r, bytes);
+    reader_skip(r, bytes);
     if (r->bad)
         p.bad = true;
     else
@@ -90,44 +90,44 @@ static inline struct reader part(struct reader *r, uint64_t bytes)
 }
 
 // An encoded pointer. Relative to text or function start, and indirect, are never used for what we read.
-static inline uintptr_t pointer(struct reader *r, uint8_t encoding, uintptr_t data)
+static inline uintptr_t reader_pointer(struct reader *r, uint8_t encoding, uintptr_t data)
 {
     const uintptr_t here = (uintptr_t)r->at;
     uint64_t value;
 
     if (encoding == PE_ALIGNED) {
-        skip(r, -here & 7);
-        return take(r, 8);
+        reader_skip(r, -here & 7);
+        return reader_take(r, 8);
     }
     switch (encoding & PE_FORMAT) {
     case PE_ABSOLUTE:
     case PE_U8:
     case PE_S8:
-        value = take(r, 8);
+        value = reader_take(r, 8);
         break;
     case PE_ULEB:
-        value = leb(r, false);
+        value = reader_leb(r, false);
         break;
     case PE_SLEB:
-        value = leb(r, true);
+        value = reader_leb(r, true);
         break;
     case PE_U2:
-        value = take(r, 2);
+        value = reader_take(r, 2);
         break;
     case PE_U4:
-        value = take(r, 4);
+        value = reader_take(r, 4);
         break;
     case PE_S2:
-        value = take_signed(r, 2);
+        value = reader_take_signed(r, 2);
         break;
     case PE_S4:
-        value = take_signed(r, 4);
+        value = reader_take_signed(r, 4);
         break;
     default:
-        return fail(r);
+        return reader_fail(r);
     }
     if (encoding & PE_INDIRECT)
-        return fail(r);
+        return reader_fail(r);
     if (value == 0) // "none" in every encoding
         return 0;
     switch (encoding & PE_BASE) {
@@ -136,9 +136,9 @@ static inline uintptr_t pointer(struct reader *r, uint8_t encoding, uintptr_t da
     case PE_PCREL:
         return here + value;
     case PE_DATAREL:
-        return data ? data + value : fail(r);
+        return data ? data + value : reader_fail(r);
     default:
-        return fail(r);
+        return reader_fail(r);
     }
 }
 

@@ -83,7 +83,7 @@ static struct place *places_now(void)
 #define LINE 4352u // of the kernel's list of maps: a path and what is before it
 
 // from-to, in hexadecimal, with the address in it?
-static bool holds(const char *line, uintptr_t address)
+static bool line_holds(const char *line, uintptr_t address)
 {
     uintptr_t bound[2] = {0, 0};
 
@@ -126,7 +126,7 @@ static char *find_line(char room[LINE], uintptr_t address)
             if (*c != '\n')
                 continue;
             *c = 0;
-            if (holds(line, address))
+            if (line_holds(line, address))
                 found = line;
             line = c + 1;
         }
@@ -141,7 +141,7 @@ static char *find_line(char room[LINE], uintptr_t address)
     return found;
 }
 
-static const char *keep(const char *path, uint64_t key)
+static const char *keep_path(const char *path, uint64_t key)
 {
     size_t bytes = sizeof(struct place) + 1;
 
@@ -169,12 +169,12 @@ static RB_NOINLINE const char *look_up(const char *name, uintptr_t address, uint
     if (rb_host.sandboxed) // no file may be opened
         return name;
     char room[LINE], *line = find_line(room, address), *path = line ? name_in(line) : NULL;
-    const char *kept = keep(path ? path : name, key);
+    const char *kept = keep_path(path ? path : name, key);
 
     return kept ? kept : name;
 }
 
-static const char *absolute(const char *name, const struct dl_find_object *file, uintptr_t address)
+static const char *absolute_path(const char *name, const struct dl_find_object *file, uintptr_t address)
 {
     const uint64_t key = rb_unwind_generation() << 48 | (uintptr_t)file->dlfo_map_start;
 
@@ -195,7 +195,7 @@ bool rb_module_of(uintptr_t address, struct rb_module *m)
     if (!m->path || !m->path[0])
         m->path = rb_program_path();
     else if (m->path[0] != '/')
-        m->path = absolute(m->path, &found, address);
+        m->path = absolute_path(m->path, &found, address);
     m->bias = found.dlfo_link_map->l_addr;
     const ElfW(Ehdr) *head = found.dlfo_map_start;
     if (head->e_ident[0] != ELFMAG0 || head->e_ident[1] != ELFMAG1 || head->e_phentsize != sizeof(ElfW(Phdr)))

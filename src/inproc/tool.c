@@ -85,7 +85,7 @@ static bool write_all(int fd, const char *text, size_t bytes)
     return true;
 }
 
-static void append(const char *path, bool lines, const char *text, size_t bytes)
+static void append_text(const char *path, bool lines, const char *text, size_t bytes)
 {
     const int fd = rb_append_open(path);
 
@@ -113,7 +113,7 @@ void rb_say(const char *text, size_t bytes)
     char path[4200];
 
     if (rb_options.log_path[0] && !rb_host.sandboxed)
-        append(rb_log_file(path, sizeof(path)), false, text, bytes);
+        append_text(rb_log_file(path, sizeof(path)), false, text, bytes);
     else
         write_all(rb_report_fd, text, bytes);
 }
@@ -121,7 +121,7 @@ void rb_say(const char *text, size_t bytes)
 void rb_tool_keep(const char *record, size_t bytes)
 {
     if (rb_options.report_json[0] && !rb_host.sandboxed)
-        append(rb_options.report_json, true, record, bytes);
+        append_text(rb_options.report_json, true, record, bytes);
 }
 
 // ---- the process ---------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ static bool find_header(const struct image *image, struct rb_cfi_bytes *header)
     return false;
 }
 
-static uint64_t ask(uintptr_t pc)
+static uint64_t find_rule(uintptr_t pc)
 {
     struct rb_cfi_bytes code, header, entries;
     struct image image;
@@ -124,7 +124,7 @@ static uint64_t ask(uintptr_t pc)
 
 #else // a C library that cannot tell without a lock: stacks are one frame
 
-static uint64_t ask(uintptr_t pc)
+static uint64_t find_rule(uintptr_t pc)
 {
     (void)pc;
     return RB_RULE_NOWHERE;
@@ -150,8 +150,8 @@ static uintptr_t bp_place(const struct rb_unwind_frame *f, uint64_t rule, uintpt
 }
 
 // Any rule. Fills in the words that are read, as far as it comes.
-static bool step(struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b,
-                 struct rb_unwind_reads *reads)
+static bool step_frame(struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b,
+                       struct rb_unwind_reads *reads)
 {
     const enum rb_rule_kind kind = rb_rule_kind(rule);
     uintptr_t cfa = rb_unwind_base(f, rule);
@@ -184,7 +184,7 @@ void rb_unwind_reads(const struct rb_unwind_frame *f, uint64_t rule, const struc
 {
     struct rb_unwind_frame copy = *f;
 
-    step(&copy, rule, b, reads);
+    step_frame(&copy, rule, b, reads);
 }
 
 RB_NOINLINE bool rb_unwind_step_rare(struct rb_unwind_frame *f, uint64_t rule,
@@ -192,7 +192,7 @@ RB_NOINLINE bool rb_unwind_step_rare(struct rb_unwind_frame *f, uint64_t rule,
 {
     struct rb_unwind_reads reads;
 
-    return step(f, rule, b, &reads);
+    return step_frame(f, rule, b, &reads);
 }
 
 // ---- rules ---------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ RB_NOINLINE uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t key)
 
     if (pc == 0)
         return RB_RULE_NOWHERE;
-    const uint64_t rule = ask(pc - 1);
+    const uint64_t rule = find_rule(pc - 1);
     if (rule != RB_RULE_NOWHERE) {
         put_slot(slot + 1, rb_load_relaxed(&slot->rule), rb_load_relaxed(&slot->mixed));
         put_slot(slot, rule, key ^ rb_unwind_spread(rule));

@@ -110,7 +110,7 @@ static tree type_with(tree type, const char *attribute, tree value)
     return type;
 }
 
-static void mark(tree function, const char *name)
+static void mark_hook(tree function, const char *name)
 {
     TREE_TYPE(function) = type_with(TREE_TYPE(function), hook_mark, NULL_TREE);
     set_user_assembler_name(function, name);
@@ -166,13 +166,13 @@ static void begin_unit(void *, void *)
         if (!function) // the front end declares them when it is asked for the sanitizer
             return;
         const char *name = IDENTIFIER_POINTER(DECL_NAME(function)); // __builtin___tsan_read8
-        mark(function, concat("__railbird_", strstr(name, "__tsan_") + strlen("__tsan_"), NULL));
+        mark_hook(function, concat("__railbird_", strstr(name, "__tsan_") + strlen("__tsan_"), NULL));
     }
     gate_hook =
         build_fn_decl("__railbird_gate", build_function_type_list(void_type_node, ptr_type_node, NULL_TREE));
     TREE_NOTHROW(gate_hook) = 1;
     DECL_ATTRIBUTES(gate_hook) = tree_cons(get_identifier("leaf"), NULL_TREE, NULL_TREE);
-    mark(gate_hook, "__railbird_gate");
+    mark_hook(gate_hook, "__railbird_gate");
     for (int i = 0; i < 3; i++) {
         const tree touches = build_string(strlen(memory[i].touches), memory[i].touches);
         memory_calls[i] =
@@ -500,7 +500,7 @@ static void add_phi_args_like(edge e, edge like)
 
 // At the end of `from`, whose one way on leads to the body with hooks: there if the gate is open, else to
 // `quiet`.
-static void choose(basic_block from, basic_block quiet, tree gate)
+static void choose_body(basic_block from, basic_block quiet, tree gate)
 {
     gimple_stmt_iterator at = gsi_last_bb(from);
     tree open = make_ssa_name(unsigned_char_type_node);
@@ -556,7 +556,7 @@ static vec<tree, va_gc> *lost_in_probe(void)
 // At the end of `from`, in the body without hooks: on as it is, or into the body with hooks. The function
 // calls its other hooks as well, so it is no leaf, and there is nothing below its stack pointer that a call
 // in assembly would overwrite.
-static void probe(basic_block from, basic_block with)
+static void add_probe(basic_block from, basic_block with)
 {
     gimple_stmt_iterator at = gsi_last_bb(from);
     vec<tree, va_gc> *labels = NULL;
@@ -631,13 +631,13 @@ static unsigned make_two(function *fun)
                 show_memory_call(gsi_stmt(i));
         }
         for (auto branch : p.probed)
-            probe(get_bb_copy(branch), single_succ(branch));
+            add_probe(get_bb_copy(branch), single_succ(branch));
         for (auto head : p.heads)
-            choose(head, get_bb_copy(single_succ(head)), gate);
+            choose_body(head, get_bb_copy(single_succ(head)), gate);
         for (auto after : p.woken)
-            choose(after, get_bb_copy(single_succ(after)), make_gate());
+            choose_body(after, get_bb_copy(single_succ(after)), make_gate());
         for (auto round : p.rounds)
-            choose(round, get_bb_copy(single_succ(round)), make_gate());
+            choose_body(round, get_bb_copy(single_succ(round)), make_gate());
         free_original_copy_tables();
     }
     FOR_EACH_BB_FN (bb, fun)

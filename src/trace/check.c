@@ -24,7 +24,7 @@ struct checker {
     bool lenient;
 };
 
-static int misuse(struct checker *c, const struct rb_event *e, uint64_t index, enum rb_lock_verdict v)
+static int report_misuse(struct checker *c, const struct rb_event *e, uint64_t index, enum rb_lock_verdict v)
 {
     char thread[32], lock[32];
 
@@ -46,7 +46,7 @@ static int lock_event(struct checker *c, const struct rb_event *e, uint64_t inde
     const bool taken = e->op == RB_ACQUIRE || e->op == RB_RD_ACQ;
 
     if (v >= RB_LOCK_NOT_HELD)
-        return misuse(c, e, index, v);
+        return report_misuse(c, e, index, v);
     if (v == RB_LOCK_OUTER) {
         c->held = taken ? c->held + 1 : c->held - 1;
         if (c->held > c->most_held)
@@ -55,7 +55,7 @@ static int lock_event(struct checker *c, const struct rb_event *e, uint64_t inde
     return 0;
 }
 
-static int one_event(struct checker *c, const struct rb_event *e, uint64_t index)
+static int check_event(struct checker *c, const struct rb_event *e, uint64_t index)
 {
     struct life *me = &c->lives[e->thread];
 
@@ -100,7 +100,7 @@ static int one_event(struct checker *c, const struct rb_event *e, uint64_t index
     }
 }
 
-static int same(const struct checker *c, const char *what, uint64_t claimed, uint64_t counted)
+static int compare_count(const struct checker *c, const char *what, uint64_t claimed, uint64_t counted)
 {
     if (claimed == counted)
         return 0;
@@ -115,18 +115,18 @@ static int compare_header(const struct checker *c)
 
     for (uint64_t t = 0; t < rb_reader_count(c->r, RBT_THREADS); t++)
         run += c->lives[t].ran || c->lives[t].forked;
-    if (same(c, "threads that ran", h->threads_run, run) < 0)
+    if (compare_count(c, "threads that ran", h->threads_run, run) < 0)
         return -1;
-    if (same(c, "accesses", h->accesses, c->accesses) < 0)
+    if (compare_count(c, "accesses", h->accesses, c->accesses) < 0)
         return -1;
     for (int op = 0; op < RB_OPS; op++) {
         const char *name = rb_op_info[op].text;
-        if (same(c, name && *name ? name : "marks", h->events_of[op], c->events_of[op]) < 0)
+        if (compare_count(c, name && *name ? name : "marks", h->events_of[op], c->events_of[op]) < 0)
             return -1;
     }
     // Held at once: what misuse does to the count is the writer's choice.
     if (!c->notes->unmatched_release && !c->notes->overlapping_acquire)
-        return same(c, "locks held at once", h->locks_held, c->most_held);
+        return compare_count(c, "locks held at once", h->locks_held, c->most_held);
     return 0;
 }
 
@@ -146,7 +146,7 @@ int rb_check(struct rb_reader *r, bool lenient, struct rb_check_notes *notes, rb
         status = rb_reader_page(r, p, READ_AHEAD, &page, e);
         for (uint32_t i = 0; status == 0 && i < page.count; i++) {
             const struct rb_event event = rb_unpack(&r->layout, page.words + (wide ? 2 * i : i), wide);
-            status = one_event(&c, &event, page.first + i);
+            status = check_event(&c, &event, page.first + i);
         }
         if (progress && p % PROGRESS_PAGES == 0)
             progress(context, p, r->pages);

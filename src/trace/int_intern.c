@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static void place(struct rb_int_intern *t, int32_t value, uint32_t id)
+static void place_value(struct rb_int_intern *t, int32_t value, uint32_t id)
 {
     uint32_t i = rb_int_home(t, value);
 
@@ -11,7 +11,7 @@ static void place(struct rb_int_intern *t, int32_t value, uint32_t id)
     t->slots[i] = (struct rb_int_slot){.value = value, .id_plus_1 = id + 1};
 }
 
-static bool grow(struct rb_int_intern *t)
+static bool grow_values(struct rb_int_intern *t)
 {
     const uint32_t capacity = t->capacity ? t->capacity * 2 : 1024;
     int32_t *values = realloc(t->values, (size_t)capacity / 2 * sizeof(values[0]));
@@ -27,16 +27,16 @@ static bool grow(struct rb_int_intern *t)
     t->slots = slots;
     t->capacity = capacity;
     for (uint32_t id = 0; id < t->count; id++)
-        place(t, values[id], id);
+        place_value(t, values[id], id);
     return true;
 }
 
 uint32_t rb_int_add(struct rb_int_intern *t, int32_t value)
 {
-    if (t->count >= t->capacity / 2 && !grow(t))
+    if (t->count >= t->capacity / 2 && !grow_values(t))
         return RB_INTERN_NONE;
     t->values[t->count] = value;
-    place(t, value, t->count);
+    place_value(t, value, t->count);
     return t->count++;
 }
 

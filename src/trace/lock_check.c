@@ -21,7 +21,7 @@ static struct rb_lock_slot *slot_of(const struct rb_lock_table *t, uint64_t lock
     return &t->slots[i];
 }
 
-static bool grow(struct rb_lock_table *t)
+static bool grow_locks(struct rb_lock_table *t)
 {
     struct rb_lock_table bigger = {.capacity = t->capacity ? t->capacity * 2 : 64, .count = t->count};
 
@@ -44,7 +44,7 @@ enum rb_lock_verdict rb_lock_table_apply(struct rb_lock_table *t, enum rb_op op,
 
     if (t->out_of_memory)
         return RB_LOCK_INNER;
-    if (t->count * 2 >= t->capacity && !grow(t)) {
+    if (t->count * 2 >= t->capacity && !grow_locks(t)) {
         t->out_of_memory = true;
         return RB_LOCK_INNER;
     }

@@ -210,13 +210,13 @@ struct survey {
     unsigned char ran[RB_MAX_THREADS];
 };
 
-static void need(uint64_t *count, uint64_t number)
+static void raise_count(uint64_t *count, uint64_t number)
 {
     if (number >= *count)
         *count = number + 1;
 }
 
-static bool survivable(const struct rb_event *event)
+static bool is_survivable(const struct rb_event *event)
 {
     const struct rb_op_info *info = &rb_op_info[event->op];
 
@@ -228,9 +228,9 @@ static void survey_event(struct survey *s, const struct rb_event *event)
 {
     struct rbt_header *h = s->header;
 
-    need(&h->table[RBT_THREADS].count, event->thread);
-    need(&h->table[RBT_LOCATIONS].count, event->location);
-    need(&h->table[rb_table_of_space[rb_op_info[event->op].space]].count, event->target);
+    raise_count(&h->table[RBT_THREADS].count, event->thread);
+    raise_count(&h->table[RBT_LOCATIONS].count, event->location);
+    raise_count(&h->table[rb_table_of_space[rb_op_info[event->op].space]].count, event->target);
     s->ran[event->thread] = 1;
     if (event->op == RB_FORK)
         s->ran[event->target] = 1;
@@ -260,7 +260,7 @@ static enum page_state survey_page(struct rb_reader *r, struct survey *s, const 
         return PAGE_BAD;
     for (uint32_t i = 0; i < head.count; i++) {
         const struct rb_event event = rb_unpack(&r->layout, page + RB_HEAD_WORDS + (wide ? 2 * i : i), wide);
-        if (!survivable(&event))
+        if (!is_survivable(&event))
             return PAGE_BAD;
     }
     for (uint32_t i = 0; i < head.count; i++) {
@@ -271,7 +271,7 @@ static enum page_state survey_page(struct rb_reader *r, struct survey *s, const 
     return head.count == r->per_page ? PAGE_FULL : PAGE_LAST;
 }
 
-static int recover(struct rb_reader *r, uint64_t file_bytes, struct rb_error *e)
+static int recover_header(struct rb_reader *r, uint64_t file_bytes, struct rb_error *e)
 {
     struct rbt_header *h = &r->header;
     struct survey *s = calloc(1, sizeof(*s));
@@ -349,7 +349,7 @@ static int open_checked(struct rb_reader *r, struct rb_error *e)
     if (!r->buffer)
         return rb_internal(e, "%s: out of memory", r->path);
     if (!(r->header.flags & RBT_FINISHED))
-        return recover(r, file_bytes, e);
+        return recover_header(r, file_bytes, e);
 
     status = check_counts(r, e);
     if (status < 0)

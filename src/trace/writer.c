@@ -22,7 +22,7 @@ enum {
 
 _Static_assert(AREA_WORDS == 510, "a narrow page is two wide ones");
 
-static RB_NOINLINE void fail(struct rb_writer *w, int status)
+static RB_NOINLINE void fail_writer(struct rb_writer *w, int status)
 {
     if (!w->failed)
         w->status = status;
@@ -48,9 +48,10 @@ static bool write_at(struct rb_writer *w, const void *data, uint64_t bytes, uint
             continue;
         if (done <= 0) {
             const int why = done < 0 ? errno : EIO;
-            fail(w, rb_internal(w->error, "%s: cannot write at offset 0x%llx: %s%s", w->path,
-                                (unsigned long long)offset, strerror(why),
-                                why == ENOSPC || why == EDQUOT ? "; make room or write elsewhere" : ""));
+            fail_writer(w,
+                        rb_internal(w->error, "%s: cannot write at offset 0x%llx: %s%s", w->path,
+                                    (unsigned long long)offset, strerror(why),
+                                    why == ENOSPC || why == EDQUOT ? "; make room or write elsewhere" : ""));
             return false;
         }
         from += done;
@@ -69,9 +70,10 @@ static bool read_at(struct rb_writer *w, void *data, uint64_t bytes, uint64_t of
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0) {
-            fail(w, rb_internal(w->error, "%s: cannot read back at offset 0x%llx: %s", w->path,
-                                (unsigned long long)offset,
-                                done < 0 ? strerror(errno) : "the file was truncated while being written"));
+            fail_writer(w, rb_internal(w->error, "%s: cannot read back at offset 0x%llx: %s", w->path,
+                                       (unsigned long long)offset,
+                                       done < 0 ? strerror(errno)
+                                                : "the file was truncated while being written"));
             return false;
         }
         to += done;
@@ -92,7 +94,7 @@ static bool write_header(struct rb_writer *w)
     return write_at(w, page, sizeof(page), 0);
 }
 
-static void flush(struct rb_writer *w)
+static void flush_pages(struct rb_writer *w)
 {
     const uint64_t first = w->pages - w->out_pages;
 
@@ -117,15 +119,16 @@ static RB_NOINLINE void page_done(struct rb_writer *w)
     seal_page(w->page, w->used, w->pages);
     w->header.events += w->used;
     if (w->header.events > RB_MAX_EVENTS)
-        fail(w, rb_bad_input(w->error, "%s: more than 2^40 events, the most a trace may hold", w->path));
+        fail_writer(w,
+                    rb_bad_input(w->error, "%s: more than 2^40 events, the most a trace may hold", w->path));
     w->pages++;
     w->used = 0;
     if (++w->out_pages == OUT_PAGES)
-        flush(w);
+        flush_pages(w);
     w->page = (uint64_t *)(void *)(w->out + (size_t)w->out_pages * RBT_PAGE_BYTES);
 }
 
-RB_INLINE void append(struct rb_writer *w, const struct rb_event *event)
+RB_INLINE void append_event(struct rb_writer *w, const struct rb_event *event)
 {
     rb_pack(&w->layout, event, w->page + HEAD_WORDS + (size_t)w->used * w->layout.record_bytes / 8);
     if (RB_UNLIKELY(++w->used == w->per_page))
@@ -163,7 +166,7 @@ static void use_wide(struct rb_writer *w)
     set_over(w);
 }
 
-static void widen(struct rb_writer *w)
+static void widen_records(struct rb_writer *w)
 {
     enum { CHUNK = OUT_PAGES / 2 };
     const struct rb_layout narrow = w->layout;
@@ -172,11 +175,11 @@ static void widen(struct rb_writer *w)
     uint64_t *chunk = malloc((size_t)CHUNK * RBT_PAGE_BYTES);
 
     if (!chunk) {
-        fail(w, rb_internal(w->error, "%s: out of memory", w->path));
+        fail_writer(w, rb_internal(w->error, "%s: out of memory", w->path));
         return;
     }
     memcpy(last, w->page + HEAD_WORDS, rest * sizeof(last[0]));
-    flush(w);
+    flush_pages(w);
     for (uint64_t end = w->pages, begin; end > 0 && !w->failed; end = begin) {
         begin = end > CHUNK ? end - CHUNK : 0;
         widen_chunk(w, chunk, begin, end);
@@ -192,7 +195,7 @@ static void widen(struct rb_writer *w)
     write_header(w);
     for (uint32_t i = 0; i < rest; i++) {
         const struct rb_event event = rb_unpack(&narrow, &last[i], false);
-        append(w, &event);
+        append_event(w, &event);
     }
 }
 
@@ -202,13 +205,14 @@ static RB_NOINLINE bool make_room(struct rb_writer *w, const struct rb_event *ev
     if (w->failed)
         return false;
     if (event->thread >= RB_MAX_THREADS)
-        fail(w, rb_bad_input(w->error, "%s: thread number %u: a trace holds at most %u threads", w->path,
-                             event->thread, RB_MAX_THREADS));
+        fail_writer(w, rb_bad_input(w->error, "%s: thread number %u: a trace holds at most %u threads",
+                                    w->path, event->thread, RB_MAX_THREADS));
     else if (event->location >= RB_MAX_LOCATIONS)
-        fail(w, rb_bad_input(w->error, "%s: location number %u: a trace holds at most %u code locations",
-                             w->path, event->location, RB_MAX_LOCATIONS));
+        fail_writer(w,
+                    rb_bad_input(w->error, "%s: location number %u: a trace holds at most %u code locations",
+                                 w->path, event->location, RB_MAX_LOCATIONS));
     else if (w->layout.record_bytes == 8)
-        widen(w);
+        widen_records(w);
     return !w->failed;
 }
 
@@ -241,7 +245,7 @@ void rb_writer_put(struct rb_writer *w, const struct rb_event *event, bool outer
     w->header.events_of[op]++;
     if (op >= RB_ACQUIRE && op <= RB_RD_REL && outermost)
         count_held(w, op);
-    append(w, event);
+    append_event(w, event);
 }
 
 static unsigned bits_for(uint64_t count)
@@ -301,16 +305,16 @@ int rb_writer_open(struct rb_writer *w, const char *path, int fd, const struct r
             return rb_bad_input(e, "%s: cannot create: %s", path, strerror(errno));
     }
     if (fstat(w->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        fail(w, rb_bad_input(e, "%s: not a regular file; a trace is written to a file on disk", path));
+        fail_writer(w, rb_bad_input(e, "%s: not a regular file; a trace is written to a file on disk", path));
         rb_writer_abandon(w);
         return w->status;
     }
     w->by_name = fd < 0;
     if (ftruncate(w->fd, 0) != 0)
-        fail(w, rb_internal(e, "%s: cannot truncate: %s", path, strerror(errno)));
+        fail_writer(w, rb_internal(e, "%s: cannot truncate: %s", path, strerror(errno)));
     w->out = malloc((size_t)OUT_PAGES * RBT_PAGE_BYTES);
     if (!w->out)
-        fail(w, rb_internal(e, "%s: out of memory", path));
+        fail_writer(w, rb_internal(e, "%s: out of memory", path));
     w->page = (uint64_t *)(void *)w->out;
 
     memcpy(w->header.magic, RBT_MAGIC, sizeof(w->header.magic));
@@ -338,7 +342,7 @@ void rb_writer_table(struct rb_writer *w, enum rbt_table table, uint64_t count, 
         return;
     w->names[table] = calloc((bytes + 7) / 8, 8);
     if (!w->names[table]) {
-        fail(w, rb_internal(w->error, "%s: out of memory", w->path));
+        fail_writer(w, rb_internal(w->error, "%s: out of memory", w->path));
         return;
     }
     memcpy(w->names[table], names, bytes);
@@ -356,7 +360,7 @@ void rb_writer_aliases(struct rb_writer *w, const uint32_t *pairs, uint64_t coun
         return;
     w->aliases = malloc(count * 8);
     if (!w->aliases) {
-        fail(w, rb_internal(w->error, "%s: out of memory", w->path));
+        fail_writer(w, rb_internal(w->error, "%s: out of memory", w->path));
         return;
     }
     memcpy(w->aliases, pairs, count * 8);
@@ -375,7 +379,7 @@ static void settle_tables(struct rb_writer *w)
     for (int op = 0; op < RB_OPS; op++) {
         if (!rb_op_info[op].text) {
             if (w->header.events_of[op] != 0)
-                fail(w, rb_internal(w->error, "%s: event code %d has no meaning", w->path, op));
+                fail_writer(w, rb_internal(w->error, "%s: event code %d has no meaning", w->path, op));
             continue;
         }
         uint64_t *n = &needed[rb_table_of_space[rb_op_info[op].space]];
@@ -391,12 +395,14 @@ static void settle_tables(struct rb_writer *w)
         if (!w->table_set[t])
             head->count = needed[t];
         if (head->count > most)
-            fail(w,
-                 rb_bad_input(w->error, "%s: %llu %s, more than the %llu a trace of this size may have",
-                              w->path, (unsigned long long)head->count, what[t], (unsigned long long)most));
+            fail_writer(w,
+                        rb_bad_input(w->error,
+                                     "%s: %llu %s, more than the %llu a trace of this size may have", w->path,
+                                     (unsigned long long)head->count, what[t], (unsigned long long)most));
         else if (head->count < needed[t])
-            fail(w, rb_internal(w->error, "%s: events use %llu %s, the table has %llu", w->path,
-                                (unsigned long long)needed[t], what[t], (unsigned long long)head->count));
+            fail_writer(w,
+                        rb_internal(w->error, "%s: events use %llu %s, the table has %llu", w->path,
+                                    (unsigned long long)needed[t], what[t], (unsigned long long)head->count));
     }
 }
 
@@ -412,7 +418,7 @@ static uint64_t write_table(struct rb_writer *w, const void *data, uint64_t byte
     return offset;
 }
 
-static void release(struct rb_writer *w)
+static void release_writer(struct rb_writer *w)
 {
     for (int t = 0; t < RBT_TABLES; t++) {
         free(w->names[t]);
@@ -432,13 +438,13 @@ int rb_writer_finish(struct rb_writer *w, uint64_t threads_run, uint32_t flags)
     if (!w->failed && w->used > 0)
         page_done(w);
     if (!w->failed)
-        flush(w);
+        flush_pages(w);
     if (!w->failed)
         settle_tables(w);
     if (!w->failed && threads_run > h->table[RBT_THREADS].count)
-        fail(w,
-             rb_internal(w->error, "%s: %llu threads ran, the table has %llu", w->path,
-                         (unsigned long long)threads_run, (unsigned long long)h->table[RBT_THREADS].count));
+        fail_writer(w, rb_internal(w->error, "%s: %llu threads ran, the table has %llu", w->path,
+                                   (unsigned long long)threads_run,
+                                   (unsigned long long)h->table[RBT_THREADS].count));
 
     uint64_t at = (w->pages + 1) * RBT_PAGE_BYTES;
     for (int t = 0; t < RBT_TABLES && !w->failed; t++)
@@ -454,14 +460,14 @@ int rb_writer_finish(struct rb_writer *w, uint64_t threads_run, uint32_t flags)
     // Some file systems tell of a full disk only here.
     if (!w->failed && w->by_name && close(w->fd) != 0) {
         w->fd = -1;
-        fail(w, rb_internal(w->error, "%s: cannot write: %s", w->path, strerror(errno)));
+        fail_writer(w, rb_internal(w->error, "%s: cannot write: %s", w->path, strerror(errno)));
         unlink(w->path);
     }
     if (w->failed) {
         rb_writer_abandon(w);
         return w->status;
     }
-    release(w);
+    release_writer(w);
     return 0;
 }
 
@@ -476,5 +482,5 @@ void rb_writer_abandon(struct rb_writer *w)
             unlink(w->path);
         close(w->fd);
     }
-    release(w);
+    release_writer(w);
 }

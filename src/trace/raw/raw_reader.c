@@ -198,7 +198,8 @@ void rb_raw_start(const struct rb_raw *r, uint32_t thread, struct rb_raw_cursor 
 }
 
 // The next record, or NULL at the end (*status 0) and after a failure.
-static const uint64_t *take(const struct rb_raw *r, struct rb_raw_cursor *c, struct rb_error *e, int *status)
+static const uint64_t *take_record(const struct rb_raw *r, struct rb_raw_cursor *c, struct rb_error *e,
+                                   int *status)
 {
     *status = 0;
     while (c->next == c->held) {
@@ -247,7 +248,7 @@ int rb_raw_next(const struct rb_raw *r, struct rb_raw_cursor *c, struct rb_raw_e
     const uint64_t *w;
     int status;
 
-    while ((w = take(r, c, e, &status)) != NULL) {
+    while ((w = take_record(r, c, e, &status)) != NULL) {
         const uint64_t value = w[1] & RB_RAW_LOW48;
         *event = (struct rb_raw_event){.op = (uint8_t)rb_word_op(w[0]),
                                        .address = w[0] & RB_RAW_LOW48,
@@ -270,7 +271,7 @@ int rb_raw_next(const struct rb_raw *r, struct rb_raw_cursor *c, struct rb_raw_e
         if (!c->ticked)
             return bad_record(r, event, "expected a clock first (code 60)", e);
         if (has_size(event->op) && event->size == 0) {
-            w = take(r, c, e, &status);
+            w = take_record(r, c, e, &status);
             if (status < 0)
                 return status;
             if (!w || rb_word_op(w[0]) != (enum rb_op)RB_RAW_EXTENT)

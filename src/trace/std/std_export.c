@@ -37,7 +37,7 @@ static int no_memory(struct export *x)
 
 // ---- names ---------------------------------------------------------------------------------------------
 
-static bool writable(const struct export *x, enum rbt_table table, const char *name, size_t length)
+static bool is_writable(const struct export *x, enum rbt_table table, const char *name, size_t length)
 {
     if (length > x->longest || memchr(name, '\n', length) || (length == 0 && table != RBT_THREADS))
         return false;
@@ -104,7 +104,7 @@ static int prepare_table(struct export *x, enum rbt_table table)
         const size_t length = strlen(name);
         const uint32_t before = t->count;
         char padded[64];
-        bool good = writable(x, table, name, length);
+        bool good = is_writable(x, table, name, length);
         if (good && length + RB_INTERN_PAD <= sizeof(padded)) { // a lookup reads past the name
             memset(padded, 0, sizeof(padded));
             memcpy(padded, name, length);
@@ -213,7 +213,7 @@ static int prepare_forked(struct export *x, uint32_t id, uint32_t meant, uint32_
 
 // ---- text ----------------------------------------------------------------------------------------------
 
-static int flush(struct export *x)
+static int flush_text(struct export *x)
 {
     const size_t n = (size_t)(x->at - x->buffer);
 
@@ -294,7 +294,7 @@ RB_INLINE int put_event(struct export *x, uint64_t number, struct rb_event *even
     to = put_name(x, RBT_LOCATIONS, event->location, to);
     *to++ = '\n';
     x->at = to;
-    return x->at - x->buffer > BUFFER ? flush(x) : 0;
+    return x->at - x->buffer > BUFFER ? flush_text(x) : 0;
 }
 
 // Names of variables are scattered, and each is two dependent cache misses: asks for them some events ahead.
@@ -336,7 +336,7 @@ static int put_events(struct export *x, const uint32_t *say)
         if (status < 0)
             return status;
     }
-    return flush(x);
+    return flush_text(x);
 }
 
 int rb_std_export(struct rb_reader *r, FILE *out, uint64_t *foreign, uint64_t *renamed, struct rb_error *e)

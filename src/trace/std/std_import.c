@@ -89,8 +89,8 @@ RB_INLINE int name_get(struct import *m, enum rbt_table table, const struct rb_i
     return 0;
 }
 
-static RB_NOINLINE int misuse(struct import *m, enum rb_op op, uint32_t by, uint32_t lock, uint32_t owner,
-                              enum rb_lock_verdict verdict)
+static RB_NOINLINE int report_misuse(struct import *m, enum rb_op op, uint32_t by, uint32_t lock,
+                                     uint32_t owner, enum rb_lock_verdict verdict)
 {
     char thread[48], target[64], holder[48] = "no thread holds it";
     uint32_t length;
@@ -142,8 +142,9 @@ static RB_NOINLINE int apply_lock(struct import *m, enum rb_op op, uint32_t thre
             return out_of_memory(m);
     }
     *outermost = verdict == RB_LOCK_OUTER;
-    return verdict == RB_LOCK_OUTER || verdict == RB_LOCK_INNER ? 0
-                                                                : misuse(m, op, thread, lock, owner, verdict);
+    return verdict == RB_LOCK_OUTER || verdict == RB_LOCK_INNER
+               ? 0
+               : report_misuse(m, op, thread, lock, owner, verdict);
 }
 
 RB_INLINE int add_event(struct import *m, const struct rb_std_chunk *c, const struct rb_std_event *from)
@@ -286,7 +287,7 @@ static int write_locations(struct import *m)
     return 0;
 }
 
-static int finish(struct import *m)
+static int finish_import(struct import *m)
 {
     static const char letter[RBT_TABLES] = {[RBT_THREADS] = 'T',
                                             [RBT_LOCKS] = 'L',
@@ -337,7 +338,7 @@ int rb_std_import(const char *path, struct rb_writer *w, bool lenient, struct rb
         status = rb_bad_input(e, "%s: %s, expected a file of STD text", path,
                               S_ISDIR(st.st_mode) ? "is a directory" : "is not a regular file");
     else if ((status = import_text(m, fd, (uint64_t)st.st_size)) == 0)
-        status = finish(m);
+        status = finish_import(m);
 out:
     if (fd >= 0)
         close(fd);

@@ -120,7 +120,7 @@ const char *rb_std_show(const char *text, uint32_t length, char *to, size_t room
 }
 
 // Edits (insert, delete, replace) from one word to the other; both at most WORD_MAX + 1 long.
-static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
+static unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     unsigned row[WORD_MAX + 2];
 
@@ -139,9 +139,10 @@ static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
     return row[nb];
 }
 
-static void consider(const char *word, size_t length, const char *known, const char **best, unsigned *least)
+static void consider_word(const char *word, size_t length, const char *known, const char **best,
+                          unsigned *least)
 {
-    const unsigned d = distance(word, length, known, strlen(known));
+    const unsigned d = edit_distance(word, length, known, strlen(known));
 
     if (d < *least && d < length) {
         *least = d;
@@ -150,7 +151,7 @@ static void consider(const char *word, size_t length, const char *known, const c
 }
 
 // The known word that was probably meant, or NULL.
-static const char *nearest(const char *word, size_t length)
+static const char *nearest_word(const char *word, size_t length)
 {
     const char *best = NULL;
     unsigned least = length > 3 ? 3 : 2; // and more edits than this is another word
@@ -162,9 +163,9 @@ static const char *nearest(const char *word, size_t length)
             return synonyms[i][1];
     for (int op = 0; op < RB_OPS; op++)
         if (rb_op_info[op].text && rb_op_info[op].text[0])
-            consider(word, length, rb_op_info[op].text, &best, &least);
+            consider_word(word, length, rb_op_info[op].text, &best, &least);
     for (size_t i = 0; i < RB_LENGTH(mark_words); i++)
-        consider(word, length, mark_words[i], &best, &least);
+        consider_word(word, length, mark_words[i], &best, &least);
     return best;
 }
 
@@ -173,7 +174,7 @@ static int unknown_op(const char *path, uint64_t number, const char *field, uint
 {
     const char *paren = memchr(field, '(', length);
     const uint32_t word = paren ? (uint32_t)(paren - field) : length;
-    const char *meant = nearest(field, word);
+    const char *meant = nearest_word(field, word);
     char known[200] = "", shown[64], hint[32] = "";
 
     for (int op = 0; op < RB_OPS; op++)

@@ -187,7 +187,7 @@ static int read_block(struct rb_std_lines *s, struct rb_std_chunk *c)
     return 0;
 }
 
-static int fill(struct rb_std_lines *s, struct rb_std_chunk *c)
+static int fill_chunk(struct rb_std_lines *s, struct rb_std_chunk *c)
 {
     size_t done = 0;
     int status;
@@ -218,11 +218,11 @@ static int fill(struct rb_std_lines *s, struct rb_std_chunk *c)
 
 static void fill_or_end(struct rb_std_lines *s, struct rb_std_chunk *c)
 {
-    c->status = fill(s, c);
+    c->status = fill_chunk(s, c);
     c->last = c->last || c->status < 0;
 }
 
-static void *reading(void *argument)
+static void *read_chunks(void *argument)
 {
     struct rb_std_lines *s = argument;
     bool go = true;
@@ -263,7 +263,7 @@ int rb_std_lines_start(struct rb_std_lines *s, const char *path, int fd, uint64_
         enough = enough && chunk_init(&s->chunk[i]);
     if (!enough)
         return rb_internal(e, "%s:0: out of memory", path);
-    s->threaded = !small && pthread_create(&s->thread, NULL, reading, s) == 0;
+    s->threaded = !small && pthread_create(&s->thread, NULL, read_chunks, s) == 0;
     return 0;
 }
 

@@ -64,7 +64,7 @@ static void measure_ticks(void)
 
 // ---- what was asked for --------------------------------------------------------------------------------
 
-static bool take(const char **text, const char *key)
+static bool take_key(const char **text, const char *key)
 {
     const char *t = *text;
 
@@ -76,7 +76,7 @@ static bool take(const char **text, const char *key)
     return true;
 }
 
-static uint64_t number(const char *t)
+static uint64_t parse_number(const char *t)
 {
     uint64_t n = 0;
 
@@ -100,23 +100,23 @@ static void add_module(const char *t)
 static void read_settings(const char *t)
 {
     while (t && *t) {
-        if (take(&t, "mode"))
+        if (take_key(&t, "mode"))
             rb_agent.mode = t[0] == 'b' ? RB_MODE_BOTH : t[1] == 'l' ? RB_MODE_CLOCK : RB_MODE_COLLIDE;
-        else if (take(&t, "per_second"))
-            rb_agent.per_second = (uint32_t)number(t);
-        else if (take(&t, "rate"))
-            rb_agent.rate = number(t);
-        else if (take(&t, "window"))
-            rb_agent.window_us = number(t);
-        else if (take(&t, "delay"))
-            rb_agent.delay_us = number(t);
-        else if (take(&t, "budget"))
-            rb_agent.budget = number(t);
-        else if (take(&t, "candidates"))
-            rb_agent.candidates = number(t) != 0;
-        else if (take(&t, "no_atomics"))
-            rb_agent.no_atomics = number(t) != 0;
-        else if (take(&t, "module"))
+        else if (take_key(&t, "per_second"))
+            rb_agent.per_second = (uint32_t)parse_number(t);
+        else if (take_key(&t, "rate"))
+            rb_agent.rate = parse_number(t);
+        else if (take_key(&t, "window"))
+            rb_agent.window_us = parse_number(t);
+        else if (take_key(&t, "delay"))
+            rb_agent.delay_us = parse_number(t);
+        else if (take_key(&t, "budget"))
+            rb_agent.budget = parse_number(t);
+        else if (take_key(&t, "candidates"))
+            rb_agent.candidates = parse_number(t) != 0;
+        else if (take_key(&t, "no_atomics"))
+            rb_agent.no_atomics = parse_number(t) != 0;
+        else if (take_key(&t, "module"))
             add_module(t);
         while (*t && *t != '\n')
             t++;
@@ -126,7 +126,7 @@ static void read_settings(const char *t)
 
 // ---- start ---------------------------------------------------------------------------------------------
 
-static void refuse(const char *why)
+static void refuse_watch(const char *why)
 {
     char line[320];
     struct rb_text t;
@@ -163,7 +163,7 @@ void rb_agent_start(void)
         }
     }
     if (why)
-        refuse(why);
+        refuse_watch(why);
     errno = saved;
 }
 
@@ -268,7 +268,7 @@ int rb_agent_finish(int status)
     return rb_counts.confirmed && rb_options.exitcode ? (int)rb_options.exitcode : status;
 }
 
-static void at_last(void *unused)
+static void conclude_at_exit(void *unused)
 {
     const int status = rb_agent_finish(-1);
 
@@ -284,8 +284,8 @@ extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
 // Destructors of libraries are still to come: what is registered now runs after them.
 static __attribute__((destructor(101))) void on_end(void)
 {
-    if (__cxa_atexit(at_last, NULL, NULL))
-        at_last(NULL);
+    if (__cxa_atexit(conclude_at_exit, NULL, NULL))
+        conclude_at_exit(NULL);
 }
 
 static void on_quick_exit(void)

@@ -65,7 +65,7 @@ static uintptr_t address_of(const struct rb_code_module *m, uint32_t site)
     return m->bias + m->table.row[m->table.site[site]].offset;
 }
 
-static bool change(struct rb_code_module *m, uint32_t site, uint8_t from, uint8_t to)
+static bool change_state(struct rb_code_module *m, uint32_t site, uint8_t from, uint8_t to)
 {
     return rb_cas_strong_acq_rel(&m->state[site], &from, to);
 }
@@ -110,7 +110,8 @@ bool rb_site_plant(struct rb_code_module *m, uint32_t site, enum rb_site_now how
 
 bool rb_site_withdraw(struct rb_code_module *m, uint32_t site)
 {
-    if (!change(m, site, RB_SITE_SET, RB_SITE_TAKEN) && !change(m, site, RB_SITE_SLOW, RB_SITE_TAKEN))
+    if (!change_state(m, site, RB_SITE_SET, RB_SITE_TAKEN) &&
+        !change_state(m, site, RB_SITE_SLOW, RB_SITE_TAKEN))
         return false;
     rb_site_restore(m, site);
     return true;

@@ -32,7 +32,7 @@ rb_spin rb_scan_lock;
 
 // ---- names ---------------------------------------------------------------------------------------------
 
-static bool begins(const char *text, const char *with)
+static bool begins_with(const char *text, const char *with)
 {
     while (*with && *text == *with)
         text++, with++;
@@ -50,12 +50,12 @@ static const char *base_name(const char *path)
 }
 
 // * and ?; the recursion is as deep as there are stars.
-static bool matches(const char *pattern, const char *text)
+static bool matches_pattern(const char *pattern, const char *text)
 {
     for (; *pattern; pattern++, text++) {
         if (*pattern == '*') {
             for (;; text++) {
-                if (matches(pattern + 1, text))
+                if (matches_pattern(pattern + 1, text))
                     return true;
                 if (!*text)
                     return false;
@@ -77,7 +77,7 @@ static bool is_never(const char *path)
     const char *base = base_name(path);
 
     for (unsigned i = 0; i < RB_LENGTH(names); i++)
-        if (begins(base, names[i]))
+        if (begins_with(base, names[i]))
             return true;
     return false;
 }
@@ -91,14 +91,14 @@ static bool is_wanted(const char *path, bool program)
         return false;
     if (rb_agent.modules[0]) {
         for (const char *p = rb_agent.modules; *p; p += __builtin_strlen(p) + 1)
-            if (matches(p, path) || matches(p, base_name(path)))
+            if (matches_pattern(p, path) || matches_pattern(p, base_name(path)))
                 return true;
         return false;
     }
     if (program)
         return true;
     for (unsigned i = 0; i < RB_LENGTH(folders); i++)
-        if (begins(path, folders[i]))
+        if (begins_with(path, folders[i]))
             return false;
     return true;
 }
@@ -162,7 +162,7 @@ static bool is_part_of_us(const struct seen *s)
 }
 
 // While nothing can be unloaded: dlclose waits for the planting lock.
-static void identify(struct seen *s)
+static void identify_module(struct seen *s)
 {
     struct rb_module m;
 
@@ -189,7 +189,7 @@ static int take_counts(struct dl_phdr_info *info, size_t size, void *given)
 }
 
 // The loader's lock is taken in there: not while the process forks, whose child would find it taken for good.
-static void iterate(int (*with)(struct dl_phdr_info *, size_t, void *), void *given)
+static void iterate_modules(int (*with)(struct dl_phdr_info *, size_t, void *), void *given)
 {
     rb_spin_lock(&rb_scan_lock);
     dl_iterate_phdr(with, given);
@@ -198,7 +198,7 @@ static void iterate(int (*with)(struct dl_phdr_info *, size_t, void *), void *gi
 
 // ---- tables --------------------------------------------------------------------------------------------
 
-static void say_without(const char *path, const char *why)
+static void report_unwatched(const char *path, const char *why)
 {
     char line[768];
     struct rb_text t;
@@ -288,7 +288,7 @@ static bool room_for_states(struct rb_code_module *m)
     return true;
 }
 
-static void appear(struct rb_code_module *m, const struct seen *s)
+static void publish_module(struct rb_code_module *m, const struct seen *s)
 {
     m->bias = s->bias;
     m->to = s->to;
@@ -303,7 +303,7 @@ static bool is_known(const struct seen *s)
         if (__builtin_strcmp(m->path, s->path) || __builtin_strcmp(m->build_id, s->build_id))
             continue;
         if (!m->from && !m->refused)
-            appear(m, s);
+            publish_module(m, s);
         return true;
     }
     return false;
@@ -324,12 +324,12 @@ static void take_in(const struct seen *s)
         wrong = "no memory";
     m->refused = wrong != NULL;
     if (wrong)
-        say_without(m->path, wrong);
+        report_unwatched(m->path, wrong);
     rb_spin_lock(&rb_plant_lock);
     struct counts now = {0, 0};
-    iterate(take_counts, &now);
+    iterate_modules(take_counts, &now);
     if (!wrong && now.subs == last_subs && !rb_plant_holds) // else it may be gone, and is looked at again
-        appear(m, s);
+        publish_module(m, s);
     rb_store_release(&rb_module_count, rb_module_count + 1);
     rb_spin_unlock(&rb_plant_lock);
     if (!wrong && !m->from)
@@ -353,13 +353,13 @@ bool rb_modules_look(void)
 {
     struct counts now = {0, 0};
 
-    iterate(take_counts, &now);
+    iterate_modules(take_counts, &now);
     if (looked && now.adds == last_adds && now.subs == last_subs)
         return false;
     seen_count = position = 0;
-    iterate(take_module, NULL);
+    iterate_modules(take_module, NULL);
     for (unsigned i = 0; i < seen_count; i++)
-        identify(&seen[i]);
+        identify_module(&seen[i]);
     drop_gone();
     return true;
 }

@@ -83,7 +83,7 @@ static struct known *look_up(uint64_t key)
     return &known[known_count++];
 }
 
-static void keep(struct known *k, const struct rb_pair *p)
+static void keep_pair(struct known *k, const struct rb_pair *p)
 {
     if (k->kept == KEPT && kept_count < KEPT)
         k->kept = kept_count++;
@@ -112,7 +112,7 @@ static void sort_in(const struct rb_pair *p)
     if (p->verdict == RB_VERDICT_CONFIRMED)
         rb_report_pair(p);
     else
-        keep(k, p);
+        keep_pair(k, p);
 }
 
 void rb_pairs_work(void)

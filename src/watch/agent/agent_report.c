@@ -14,7 +14,7 @@
 
 #define TEXT_BYTES ((size_t)1 << 20)
 
-static char *buffer(void)
+static char *report_buffer(void)
 {
     static char *text;
 
@@ -238,7 +238,7 @@ static void put_plain(struct rb_text *t, const struct rb_pair *p)
 void rb_report_pair(const struct rb_pair *p)
 {
     struct rb_text t;
-    char *text = buffer();
+    char *text = report_buffer();
 
     if (!text)
         return;
@@ -266,7 +266,7 @@ void rb_report_pair(const struct rb_pair *p)
 void rb_report_candidates(const struct rb_pair *list, const bool *wanted, unsigned count)
 {
     struct rb_text t;
-    char *text = buffer();
+    char *text = report_buffer();
 
     if (!text)
         return;
@@ -282,7 +282,8 @@ void rb_report_candidates(const struct rb_pair *list, const bool *wanted, unsign
         }
     }
     const size_t bytes = (size_t)(t.at - t.start);
-    if (bytes && rb_tool_report(t.start, bytes) == RB_TOOL_MISSING) // as races; `candidate` in them says that they are none
+    if (bytes && rb_tool_report(t.start, bytes) ==
+                     RB_TOOL_MISSING) // as races; `candidate` in them says that they are none
         rb_tool_keep(t.start, bytes);
 }
 

@@ -38,18 +38,18 @@ static struct setting settings[RB_BREAKPOINTS];
 RB_TLS uint64_t rb_stood;
 static rb_spin arm_lock;
 
-static bool change(struct setting *s, uint32_t from, uint32_t to)
+static bool change_state(struct setting *s, uint32_t from, uint32_t to)
 {
     return rb_cas_strong_acq_rel(&s->state, &from, to);
 }
 
-static void end(struct setting *s)
+static void free_setting(struct setting *s)
 {
     rb_store_release(&s->state, FREE);
     syscall(SYS_futex, &s->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void clear(const struct setting *s)
+static void clear_setting(const struct setting *s)
 {
     if (!rb_breakpoint_clear((unsigned)(s - settings)))
         rb_store_relaxed(&rb_agent_missing, "the program has closed the descriptors of the breakpoints");
@@ -57,8 +57,9 @@ static void clear(const struct setting *s)
 
 // ---- the first access ----------------------------------------------------------------------------------
 
-static void describe(struct rb_side *side, const struct rb_watched *me, const struct rb_code_touch *touch,
-                     const struct rb_place *place, const ucontext_t *context)
+static void describe_side(struct rb_side *side, const struct rb_watched *me,
+                          const struct rb_code_touch *touch, const struct rb_place *place,
+                          const ucontext_t *context)
 {
     const greg_t *r = context->uc_mcontext.gregs;
     const uintptr_t pc = (uintptr_t)r[REG_RIP];
@@ -97,7 +98,7 @@ static bool is_fit(const struct rb_watched *me, const ucontext_t *context, const
 }
 
 // A free one, with the arm lock held; or NULL. One that has had its time is as good.
-static struct setting *choose(uint64_t now, uintptr_t address)
+static struct setting *choose_setting(uint64_t now, uintptr_t address)
 {
     struct setting *found = NULL;
 
@@ -111,7 +112,7 @@ static struct setting *choose(uint64_t now, uintptr_t address)
     }
     for (uint32_t i = 0; i < rb_breakpoints.count && !found; i++) {
         struct setting *s = &settings[i];
-        if (rb_load_acquire(&s->state) == CLOCK && now > s->until && change(s, CLOCK, FREE)) {
+        if (rb_load_acquire(&s->state) == CLOCK && now > s->until && change_state(s, CLOCK, FREE)) {
             RB_COUNTED(expired);
             found = s;
         }
@@ -119,8 +120,8 @@ static struct setting *choose(uint64_t now, uintptr_t address)
     return found;
 }
 
-static struct setting *arm(struct rb_watched *me, const struct rb_code_touch *touch,
-                           const struct rb_place *place, const ucontext_t *context, bool wait)
+static struct setting *arm_setting(struct rb_watched *me, const struct rb_code_touch *touch,
+                                   const struct rb_place *place, const ucontext_t *context, bool wait)
 {
     const uint64_t now = rb_arch_ticks();
     struct setting *s;
@@ -129,7 +130,7 @@ static struct setting *arm(struct rb_watched *me, const struct rb_code_touch *to
         RB_COUNTED(no_slot);
         return NULL;
     }
-    s = choose(now, touch->address);
+    s = choose_setting(now, touch->address);
     if (!s) {
         rb_spin_unlock(&arm_lock);
         RB_COUNTED(no_slot);
@@ -142,14 +143,14 @@ static struct setting *arm(struct rb_watched *me, const struct rb_code_touch *to
     s->bytes = rb_breakpoint_piece(touch->address, touch->size);
     s->own = 0;
     s->until = now + rb_agent_ticks_of_us(rb_agent.window_us);
-    describe(&s->first, me, touch, place, context);
+    describe_side(&s->first, me, touch, place, context);
     s->clock = rb_load_relaxed(&me->clock);
     rb_store_release(&s->number, s->number + 1);
     rb_store_seq_cst(&s->state, wait ? WAITS : CLOCK);
     RB_COUNTED(armed);
     const bool set = rb_breakpoint_set((unsigned)(s - settings), s->address, s->bytes, !touch->writes);
     if (!set) {
-        change(s, wait ? WAITS : CLOCK, FREE);
+        change_state(s, wait ? WAITS : CLOCK, FREE);
         rb_store_relaxed(&rb_agent_missing, "the program has closed the descriptors of the breakpoints");
         s = NULL;
     }
@@ -202,7 +203,7 @@ static void report_changed(struct setting *s)
 }
 
 // Stands still before its access. True: nobody was caught, but the value is another.
-static void stand(struct setting *s, uint64_t before, bool readable)
+static void wait_armed(struct setting *s, uint64_t before, bool readable)
 {
     const uint64_t began = rb_arch_ticks();
     const uint64_t most = rb_agent_ticks_of_us(rb_agent.delay_us);
@@ -215,18 +216,18 @@ static void stand(struct setting *s, uint64_t before, bool readable)
         syscall(SYS_futex, &s->state, FUTEX_WAIT_PRIVATE, WAITS, &pause, NULL, 0);
         now = rb_arch_ticks();
     }
-    if (change(s, WAITS, CAUGHT)) { // ours to end
-        clear(s);
+    if (change_state(s, WAITS, CAUGHT)) { // ours to end
+        clear_setting(s);
         RB_COUNTED(expired);
         if (readable && read_value(s->address, s->bytes, &after) && after != before)
             report_changed(s);
-        end(s);
+        free_setting(s);
     }
     rb_stood = rb_arch_ticks() - began;
     rb_agent_delayed(rb_stood);
 }
 
-static void sample(struct rb_place *place, uintptr_t start, ucontext_t *context, bool slow)
+static void take_sample(struct rb_place *place, uintptr_t start, ucontext_t *context, bool slow)
 {
     struct rb_watched *me = rb_agent_me;
     struct rb_code_touch touch;
@@ -253,10 +254,10 @@ static void sample(struct rb_place *place, uintptr_t start, ucontext_t *context,
         readable = read_value(touch.address, rb_breakpoint_piece(touch.address, touch.size), &value);
     if (wait && !readable)
         return;
-    struct setting *s = arm(me, &touch, place, context, wait);
+    struct setting *s = arm_setting(me, &touch, place, context, wait);
     if (s && wait) {
         RB_COUNTED(delays);
-        stand(s, value, readable);
+        wait_armed(s, value, readable);
     }
 }
 
@@ -277,7 +278,7 @@ bool rb_sample_int3(ucontext_t *context)
     if (set && rb_cas_strong_acq_rel(state, &now, RB_SITE_TAKEN)) {
         rb_site_restore(place.module, place.site);
         if (rb_agent_is_process())
-            sample(&place, start, context, now == RB_SITE_SLOW);
+            take_sample(&place, start, context, now == RB_SITE_SLOW);
         else
             RB_COUNTED(foreign);
         return true;
@@ -324,7 +325,7 @@ static bool is_plain(uint16_t flags)
     return flags && !(flags & (RB_CODE_MOVE | RB_CODE_LOCKED | RB_CODE_MASKED | RB_CODE_SPREAD));
 }
 
-static void judge(struct setting *s, const struct rb_side *second, bool waits)
+static void judge_pair(struct setting *s, const struct rb_side *second, bool waits)
 {
     struct rb_pair *p = rb_pair_new();
 
@@ -343,9 +344,9 @@ static void judge(struct setting *s, const struct rb_side *second, bool waits)
 
 static void give_up(struct setting *s, uint32_t state)
 {
-    if (change(s, state, CAUGHT)) {
-        clear(s);
-        end(s);
+    if (change_state(s, state, CAUGHT)) {
+        clear_setting(s);
+        free_setting(s);
     }
 }
 
@@ -370,7 +371,7 @@ void rb_sample_hit(const struct rb_breakpoint_hit *hit, ucontext_t *context)
     if (state != CLOCK && state != WAITS) {
         RB_COUNTED(late);
         if (state == FREE && rb_load_acquire(&s->state) == FREE)
-            clear(s);
+            clear_setting(s);
         return;
     }
     const uint64_t now = rb_load_acquire(&owner->clock);
@@ -399,13 +400,13 @@ void rb_sample_hit(const struct rb_breakpoint_hit *hit, ucontext_t *context)
             give_up(s, state);
         return;
     }
-    describe(&second, me, &touch, &place, context);
-    if (!change(s, state, CAUGHT))
+    describe_side(&second, me, &touch, &place, context);
+    if (!change_state(s, state, CAUGHT))
         return;
     if (rb_load_acquire(&s->number) == number)
-        judge(s, &second, state == WAITS);
-    clear(s);
-    end(s);
+        judge_pair(s, &second, state == WAITS);
+    clear_setting(s);
+    free_setting(s);
 }
 
 // ---- the agent's thread --------------------------------------------------------------------------------
@@ -424,10 +425,10 @@ uint64_t rb_samples_wait(uint64_t most_ns, bool *set)
         const uint64_t until = s->until, ns = until > now ? rb_agent_ns(until - now) + 1 : 0;
         if (ns) {
             most_ns = ns < most_ns ? ns : most_ns;
-        } else if (change(s, CLOCK, CAUGHT)) {
+        } else if (change_state(s, CLOCK, CAUGHT)) {
             RB_COUNTED(expired);
-            clear(s);
-            end(s);
+            clear_setting(s);
+            free_setting(s);
         }
     }
     return most_ns;

@@ -63,7 +63,7 @@ static void call_program(siginfo_t *info, ucontext_t *context)
         a.sa_handler(SIGTRAP);
 }
 
-static void stray(siginfo_t *info, ucontext_t *context)
+static void handle_stray(siginfo_t *info, ucontext_t *context)
 {
     if (hidden && info->si_code <= 0) {
         waiting = true;
@@ -96,7 +96,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
         hit.number != RB_BREAKPOINT_NONE || (info->si_code == SI_KERNEL && rb_sample_int3(context));
     rb_fetch_sub_seq_cst(&looking, 1);
     if (!ours)
-        stray(info, context);
+        handle_stray(info, context);
     const uint64_t ticks = rb_arch_ticks() - start - rb_stood;
     rb_agent_pay((ticks < LONGEST ? ticks : LONGEST) + rb_breakpoints.trap_ticks);
     errno = saved;
@@ -115,7 +115,7 @@ void rb_trap_drain(void)
 // ---- taking it -----------------------------------------------------------------------------------------
 
 // All signals wait while we look at a trap; what the program's own handler wants, call_program sets.
-static int install(void)
+static int install_handler(void)
 {
     struct sigaction mine = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
 
@@ -159,7 +159,7 @@ bool rb_trap_take(void)
     if (RB_NEXT(sigaction)(SIGTRAP, NULL, &wanted))
         return false;
     rb_store_seq_cst(&taken, true);
-    if (install()) {
+    if (install_handler()) {
         rb_store_seq_cst(&taken, false);
         return false;
     }
@@ -205,7 +205,7 @@ RB_EXPORT int sigaction(int number, const struct sigaction *action, struct sigac
         const struct sigaction before = wanted;
         if (action) {
             wanted = *action;
-            const int r = install();
+            const int r = install_handler();
             if (r)
                 return r;
         }
@@ -353,7 +353,7 @@ RB_EXPORT int sigsetmask(int bits)
     return old_mask(SIG_SETMASK, bits);
 }
 
-static int one(int how, int number)
+static int mask_one(int how, int number)
 {
     sigset_t set;
 
@@ -365,12 +365,12 @@ static int one(int how, int number)
 
 RB_EXPORT int sighold(int number)
 {
-    return one(SIG_BLOCK, number);
+    return mask_one(SIG_BLOCK, number);
 }
 
 RB_EXPORT int sigrelse(int number)
 {
-    return one(SIG_UNBLOCK, number);
+    return mask_one(SIG_UNBLOCK, number);
 }
 
 RB_EXPORT sighandler_t sigset(int number, sighandler_t handler)
@@ -379,17 +379,17 @@ RB_EXPORT sighandler_t sigset(int number, sighandler_t handler)
         return RB_NEXT(sigset)(number, handler);
     const bool was = hidden;
     if (handler == SIG_HOLD)
-        one(SIG_BLOCK, number);
+        mask_one(SIG_BLOCK, number);
     sighandler_t before = handler == SIG_HOLD ? wanted.sa_handler : set_handler(NULL, number, handler, 0);
     if (handler != SIG_HOLD)
-        one(SIG_UNBLOCK, number);
+        mask_one(SIG_UNBLOCK, number);
     return was ? SIG_HOLD : before;
 }
 
 // ---- masks for the time of a call ----------------------------------------------------------------------
 
 // The set without SIGTRAP, in *mine; NULL stays.
-static const sigset_t *without(const sigset_t *set, sigset_t *mine)
+static const sigset_t *remove_trap(const sigset_t *set, sigset_t *mine)
 {
     rb_agent_bump();
     if (!set || !taken)
@@ -403,14 +403,14 @@ RB_EXPORT int sigsuspend(const sigset_t *set)
 {
     sigset_t mine;
 
-    return RB_NEXT(sigsuspend)(without(set, &mine));
+    return RB_NEXT(sigsuspend)(remove_trap(set, &mine));
 }
 
 RB_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *most, const sigset_t *set)
 {
     sigset_t mine;
 
-    return RB_NEXT(ppoll)(fds, count, most, without(set, &mine));
+    return RB_NEXT(ppoll)(fds, count, most, remove_trap(set, &mine));
 }
 
 RB_EXPORT int pselect(int count, fd_set *in, fd_set *out, fd_set *except, const struct timespec *most,
@@ -418,14 +418,14 @@ RB_EXPORT int pselect(int count, fd_set *in, fd_set *out, fd_set *except, const 
 {
     sigset_t mine;
 
-    return RB_NEXT(pselect)(count, in, out, except, most, without(set, &mine));
+    return RB_NEXT(pselect)(count, in, out, except, most, remove_trap(set, &mine));
 }
 
 RB_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int count, int most, const sigset_t *set)
 {
     sigset_t mine;
 
-    return RB_NEXT(epoll_pwait)(fd, events, count, most, without(set, &mine));
+    return RB_NEXT(epoll_pwait)(fd, events, count, most, remove_trap(set, &mine));
 }
 
 RB_EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int count, const struct timespec *most,
@@ -433,5 +433,5 @@ RB_EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int count, const 
 {
     sigset_t mine;
 
-    return RB_NEXT(epoll_pwait2)(fd, events, count, most, without(set, &mine));
+    return RB_NEXT(epoll_pwait2)(fd, events, count, most, remove_trap(set, &mine));
 }

@@ -102,7 +102,7 @@ static const struct {
                  {"pthread_cond_signal", "GLIBC_2.3.2"},
                  {"pthread_cond_broadcast", "GLIBC_2.3.2"}};
 
-static long nothing(void)
+static long do_nothing(void)
 {
     return 0;
 }
@@ -116,7 +116,7 @@ void *rb_agent_find(void **slot, const char *name)
     void *found = NULL;
 
     if (looking)
-        return (void *)(uintptr_t)nothing;
+        return (void *)(uintptr_t)do_nothing;
     looking = true;
     for (unsigned i = 0; i < RB_LENGTH(versioned) && !found; i++)
         if (!__builtin_strcmp(versioned[i].name, name))
@@ -126,7 +126,7 @@ void *rb_agent_find(void **slot, const char *name)
     looking = false;
     errno = saved;
     if (!found)
-        return (void *)(uintptr_t)nothing; // nobody could have called it without us
+        return (void *)(uintptr_t)do_nothing; // nobody could have called it without us
     rb_store_relaxed(slot, found);
     return found;
 }

@@ -147,14 +147,14 @@ static void plant_rated(unsigned count)
     }
 }
 
-static unsigned batch(void)
+static unsigned batch_size(void)
 {
     const unsigned n = rb_agent.per_second / 8;
 
     return n < 32 ? 32 : n > 256 ? 256 : n;
 }
 
-static void plant(uint64_t now)
+static void plant_sites(uint64_t now)
 {
     const uint64_t samples = rb_load_relaxed(&rb_counts.samples);
 
@@ -174,7 +174,7 @@ static void plant(uint64_t now)
     if (rb_agent.rate)
         plant_rated(1024);
     else if (using)
-        plant_some(batch());
+        plant_some(batch_size());
 }
 
 // ---- turns ---------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ static const char *look_at_world(void)
     return NULL;
 }
 
-static uint64_t turn(void)
+static uint64_t run_turn(void)
 {
     const uint64_t now = rb_agent_clock(CLOCK_MONOTONIC), threads = rb_threads_alive();
     const char *why = rb_load_relaxed(&rb_agent_missing);
@@ -212,7 +212,7 @@ static uint64_t turn(void)
     const bool free_to = rb_load_seq_cst(&rb_plant_holds) == 0;
     const bool changed = free_to && rb_modules_look();
     if (free_to && !changed && !why && threads > 1 && rb_load_seq_cst(&rb_agent_on))
-        plant(now);
+        plant_sites(now);
     rb_spin_unlock(&rb_plant_lock);
     if (changed) {
         rb_modules_take();
@@ -234,14 +234,14 @@ void rb_agent_wake(void)
     syscall(SYS_futex, &wake_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0L);
 }
 
-static void *run(void *unused)
+static void *run_agent(void *unused)
 {
     (void)unused;
     syscall(SYS_prctl, 15L /* PR_SET_NAME */, "railbird");
     last_turn = last_look = rb_agent_clock(CLOCK_MONOTONIC);
     while (!rb_load_seq_cst(&stopping) && rb_threads_alive() > 0) {
         const uint32_t word = rb_load_seq_cst(&wake_word);
-        const uint64_t wait = turn();
+        const uint64_t wait = run_turn();
         const struct timespec pause = {(time_t)(wait / 1000000000u), (long)(wait % 1000000000u)};
         if (!rb_load_seq_cst(&rb_agent_on))
             break;
@@ -270,7 +270,7 @@ bool rb_agent_thread_start(void)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     syscall(SYS_rt_sigprocmask, (long)SIG_SETMASK, &all, &before, 8L);
-    const int r = RB_NEXT(pthread_create)(&thread, &attr, run, NULL);
+    const int r = RB_NEXT(pthread_create)(&thread, &attr, run_agent, NULL);
     syscall(SYS_rt_sigprocmask, (long)SIG_SETMASK, &before, NULL, 8L);
     pthread_attr_destroy(&attr);
     if (r)

@@ -135,7 +135,7 @@ uint32_t rb_threads_alive(void)
 
 // Before the last round of destructors it puts itself off, so that what those of the program do is still
 // counted.
-static void on_end(void *given)
+static void end_thread(void *given)
 {
     struct rb_watched *me = given;
     static RB_TLS unsigned rounds;
@@ -146,7 +146,7 @@ static void on_end(void *given)
     free_record(me);
 }
 
-static void begin(struct rb_watched *me)
+static void begin_thread(struct rb_watched *me)
 {
     me->os_id = (int32_t)syscall(SYS_gettid);
     find_own_stack(me, (size_t)me->hi);
@@ -165,13 +165,13 @@ void rb_threads_start(void)
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (map != MAP_FAILED)
             pool = map;
-        key_made = pthread_key_create(&key, on_end) == 0;
+        key_made = pthread_key_create(&key, end_thread) == 0;
     }
     struct rb_watched *me = rb_agent_me ? NULL : new_record();
     if (me) {
         me->parent = RB_NO_THREAD;
         me->hi = 0;
-        begin(me);
+        begin_thread(me);
     }
     errno = saved;
 }
@@ -206,7 +206,7 @@ BASE static void *run(void *given)
 {
     struct rb_watched *me = given;
 
-    begin(me);
+    begin_thread(me);
     void *result = me->function(me->argument);
     __asm__ volatile("" ::: "memory"); // not the last call: the frame stays
     return result;
@@ -216,7 +216,7 @@ BASE static int run_c11(void *given)
 {
     struct rb_watched *me = given;
 
-    begin(me);
+    begin_thread(me);
     int result = me->function_c11(me->argument);
     __asm__ volatile("" ::: "memory");
     return result;
@@ -236,7 +236,7 @@ static size_t stack_bytes(const pthread_attr_t *attr)
     return bytes;
 }
 
-static struct rb_watched *prepare(const pthread_attr_t *attr, const uintptr_t *frame)
+static struct rb_watched *prepare_child(const pthread_attr_t *attr, const uintptr_t *frame)
 {
     const int saved = errno;
     struct rb_watched *child;
@@ -259,7 +259,7 @@ RB_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
                              void *argument)
 {
     rb_agent_bump();
-    struct rb_watched *child = prepare(attr, __builtin_frame_address(0));
+    struct rb_watched *child = prepare_child(attr, __builtin_frame_address(0));
     if (!child)
         return RB_NEXT(pthread_create)(thread, attr, start, argument);
     child->function = start;
@@ -273,7 +273,7 @@ RB_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 RB_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
     rb_agent_bump();
-    struct rb_watched *child = prepare(NULL, __builtin_frame_address(0));
+    struct rb_watched *child = prepare_child(NULL, __builtin_frame_address(0));
     if (!child)
         return RB_NEXT(thrd_create)(thread, start, argument);
     child->function_c11 = start;

@@ -34,7 +34,7 @@ _Static_assert(sizeof(struct rb_code_header) == 88, "the header is 88 bytes on d
 
 // ---- opening -------------------------------------------------------------------------------------------
 
-static uint32_t mix(uint32_t h, const void *data, size_t bytes)
+static uint32_t mix_bytes(uint32_t h, const void *data, size_t bytes)
 {
     const uint8_t *at = data;
     uint32_t word;
@@ -49,10 +49,11 @@ static uint32_t mix(uint32_t h, const void *data, size_t bytes)
 
 uint32_t rb_code_checksum(const struct rb_code_header *header)
 {
-    const uint32_t h = mix(0x52424344u, header, offsetof(struct rb_code_header, checksum));
+    const uint32_t h = mix_bytes(0x52424344u, header, offsetof(struct rb_code_header, checksum));
 
-    return mix(h, header + 1,
-               (size_t)header->rows * sizeof(struct rb_code_row) + (size_t)header->sites * sizeof(uint32_t));
+    return mix_bytes(h, header + 1,
+                     (size_t)header->rows * sizeof(struct rb_code_row) +
+                         (size_t)header->sites * sizeof(uint32_t));
 }
 
 static bool is_register(uint8_t number)
@@ -101,7 +102,7 @@ static const char *check_rows(const struct rb_code_table *t)
     return NULL;
 }
 
-static const char *check(struct rb_code_table *t, size_t bytes, const uint8_t *id, uint32_t id_bytes)
+static const char *check_table(struct rb_code_table *t, size_t bytes, const uint8_t *id, uint32_t id_bytes)
 {
     const struct rb_code_header *h = t->header;
 
@@ -166,7 +167,7 @@ const char *rb_code_open(struct rb_code_table *t, const char *path, const uint8_
     else if (st.st_size < (off_t)sizeof(struct rb_code_header) || st.st_size > (off_t)1 << 32)
         wrong = "cut off, or too large";
     else if (!(wrong = read_all(t, fd, (size_t)st.st_size)))
-        wrong = check(t, t->mapped, build_id, bytes);
+        wrong = check_table(t, t->mapped, build_id, bytes);
     close(fd);
     if (wrong)
         rb_code_close(t);

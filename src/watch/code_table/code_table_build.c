@@ -51,7 +51,7 @@ static bool is_move(enum rb_code_form form, unsigned producers)
     return made_by[form] & producers;
 }
 
-static bool more(void *array, size_t *room, size_t used, size_t each)
+static bool grow_array(void *array, size_t *room, size_t used, size_t each)
 {
     void **at = array;
 
@@ -118,7 +118,7 @@ static void finish_row(const struct build *b, struct rb_code_row *r, bool frame_
 
 static bool add_target(struct build *b, uint64_t address)
 {
-    if (!more(&b->target, &b->target_room, b->targets, sizeof(*b->target)))
+    if (!grow_array(&b->target, &b->target_room, b->targets, sizeof(*b->target)))
         return false;
     b->target[b->targets++] = address;
     return true;
@@ -159,7 +159,7 @@ static bool decode_function(struct build *b, struct function *f)
         if (!note_targets(b, &i))
             return false;
         for (unsigned n = 0; n < i.rows; n++) {
-            if (!more(&b->row, &b->row_room, b->rows, sizeof(*b->row)))
+            if (!grow_array(&b->row, &b->row_room, b->rows, sizeof(*b->row)))
                 return false;
             i.row[n].offset = (uint32_t)address;
             finish_row(b, &i.row[n], false, is_move(i.form, b->file.producers));

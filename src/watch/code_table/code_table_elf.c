@@ -82,7 +82,7 @@ static bool find_id(struct rb_code_file *f, uint64_t offset, uint64_t bytes)
     return false;
 }
 
-static void identify(struct rb_code_file *f)
+static void identify_file(struct rb_code_file *f)
 {
     for (size_t i = 0; i < f->segments; i++)
         if (f->segment[i].p_type == PT_NOTE && find_id(f, f->segment[i].p_offset, f->segment[i].p_filesz))
@@ -116,7 +116,7 @@ int rb_code_file_open(struct rb_code_file *f, const char *path, struct rb_error 
     f->segments = h->e_phnum;
     f->section = copy_table(f, h->e_shoff, h->e_shnum, h->e_shentsize, sizeof(*f->section));
     f->sections = f->section ? h->e_shnum : 0;
-    identify(f);
+    identify_file(f);
     return 0;
 }
 

@@ -25,7 +25,7 @@ struct cursor {
     bool bad;
 };
 
-static uint64_t fixed(struct cursor *c, unsigned bytes)
+static uint64_t read_fixed(struct cursor *c, unsigned bytes)
 {
     uint64_t value = 0;
 
@@ -39,14 +39,14 @@ static uint64_t fixed(struct cursor *c, unsigned bytes)
     return value;
 }
 
-static uint64_t leb(struct cursor *c, bool is_signed)
+static uint64_t read_leb(struct cursor *c, bool is_signed)
 {
     uint64_t value = 0;
     unsigned shift = 0;
     uint8_t byte;
 
     do {
-        byte = (uint8_t)fixed(c, 1);
+        byte = (uint8_t)read_fixed(c, 1);
         if (shift < 64)
             value |= (uint64_t)(byte & 0x7f) << shift;
         shift += 7;
@@ -56,7 +56,7 @@ static uint64_t leb(struct cursor *c, bool is_signed)
     return value;
 }
 
-static void skip(struct cursor *c, uint64_t bytes)
+static void skip_bytes(struct cursor *c, uint64_t bytes)
 {
     if (bytes > (uint64_t)(c->end - c->at)) {
         c->bad = true;
@@ -67,8 +67,8 @@ static void skip(struct cursor *c, uint64_t bytes)
 }
 
 // A pointer as `encoding` has it. `relative`: also add the place it stands at.
-static uint64_t pointer(struct cursor *c, uint8_t encoding, bool relative, const uint8_t *data,
-                        uint64_t address)
+static uint64_t read_pointer(struct cursor *c, uint8_t encoding, bool relative, const uint8_t *data,
+                             uint64_t address)
 {
     const uint64_t place = address + (uint64_t)(c->at - data);
     uint64_t value = 0;
@@ -77,25 +77,25 @@ static uint64_t pointer(struct cursor *c, uint8_t encoding, bool relative, const
     case 0x00: // as wide as an address
     case 0x04:
     case 0x0c:
-        value = fixed(c, 8);
+        value = read_fixed(c, 8);
         break;
     case 0x01:
-        value = leb(c, false);
+        value = read_leb(c, false);
         break;
     case 0x02:
-        value = fixed(c, 2);
+        value = read_fixed(c, 2);
         break;
     case 0x03:
-        value = fixed(c, 4);
+        value = read_fixed(c, 4);
         break;
     case 0x09:
-        value = leb(c, true);
+        value = read_leb(c, true);
         break;
     case 0x0a:
-        value = (uint64_t)(int64_t)(int16_t)fixed(c, 2);
+        value = (uint64_t)(int64_t)(int16_t)read_fixed(c, 2);
         break;
     case 0x0b:
-        value = (uint64_t)(int64_t)(int32_t)fixed(c, 4);
+        value = (uint64_t)(int64_t)(int32_t)read_fixed(c, 4);
         break;
     default:
         c->bad = true;
@@ -117,10 +117,10 @@ struct cie {
 // Does an expression begin with rbp?
 static bool expression_has_rbp(struct cursor *c)
 {
-    const uint64_t bytes = leb(c, false);
+    const uint64_t bytes = read_leb(c, false);
     const uint8_t *at = c->at;
 
-    skip(c, bytes);
+    skip_bytes(c, bytes);
     return !c->bad && bytes && at[0] == 0x70 + RBP;
 }
 
@@ -130,13 +130,13 @@ static bool is_frame_pointer(struct cursor c, uint8_t encoding)
     bool found = false;
 
     while (c.at < c.end && !c.bad) {
-        const uint8_t op = (uint8_t)fixed(&c, 1);
+        const uint8_t op = (uint8_t)read_fixed(&c, 1);
         switch (op >> 6) {
         case 1: // advance_loc
         case 3: // restore
             continue;
         case 2: // offset
-            leb(&c, false);
+            read_leb(&c, false);
             continue;
         default:
             break;
@@ -148,16 +148,16 @@ static bool is_frame_pointer(struct cursor c, uint8_t encoding)
         case 0x2d: // GNU_window_save
             break;
         case 0x01: // set_loc
-            pointer(&c, encoding, false, c.at, 0);
+            read_pointer(&c, encoding, false, c.at, 0);
             break;
         case 0x02: // advance_loc1, 2, 4
-            skip(&c, 1);
+            skip_bytes(&c, 1);
             break;
         case 0x03:
-            skip(&c, 2);
+            skip_bytes(&c, 2);
             break;
         case 0x04:
-            skip(&c, 4);
+            skip_bytes(&c, 4);
             break;
         case 0x06: // restore_extended
         case 0x07: // undefined
@@ -165,7 +165,7 @@ static bool is_frame_pointer(struct cursor c, uint8_t encoding)
         case 0x0e: // def_cfa_offset
         case 0x13: // def_cfa_offset_sf
         case 0x2e: // GNU_args_size
-            leb(&c, false);
+            read_leb(&c, false);
             break;
         case 0x05: // offset_extended
         case 0x09: // register
@@ -173,23 +173,23 @@ static bool is_frame_pointer(struct cursor c, uint8_t encoding)
         case 0x14: // val_offset
         case 0x15: // val_offset_sf
         case 0x2f: // GNU_negative_offset_extended
-            leb(&c, false);
-            leb(&c, false);
+            read_leb(&c, false);
+            read_leb(&c, false);
             break;
         case 0x0c: // def_cfa
         case 0x12: // def_cfa_sf
-            found |= leb(&c, false) == RBP;
-            leb(&c, false);
+            found |= read_leb(&c, false) == RBP;
+            read_leb(&c, false);
             break;
         case 0x0d: // def_cfa_register
-            found |= leb(&c, false) == RBP;
+            found |= read_leb(&c, false) == RBP;
             break;
         case 0x0f: // def_cfa_expression
             found |= expression_has_rbp(&c);
             break;
         case 0x10: // expression
         case 0x16: // val_expression
-            leb(&c, false);
+            read_leb(&c, false);
             found |= expression_has_rbp(&c);
             break;
         default: // not known: what follows may say anything, so it may be one
@@ -203,35 +203,35 @@ static bool is_frame_pointer(struct cursor c, uint8_t encoding)
 static bool read_cie(struct cursor c, struct cie *cie)
 {
     *cie = (struct cie){.encoding = 0};
-    const uint8_t version = (uint8_t)fixed(&c, 1);
+    const uint8_t version = (uint8_t)read_fixed(&c, 1);
     const char *augmentation = (const char *)c.at;
     const uint8_t *nul = c.at < c.end ? memchr(c.at, 0, (size_t)(c.end - c.at)) : NULL;
 
     if (!nul || (version != 1 && version != 3))
         return false;
     c.at = nul + 1;
-    leb(&c, false); // code alignment
-    leb(&c, true);  // data alignment
+    read_leb(&c, false); // code alignment
+    read_leb(&c, true);  // data alignment
     if (version == 1)
-        fixed(&c, 1);
+        read_fixed(&c, 1);
     else
-        leb(&c, false);
+        read_leb(&c, false);
     if (augmentation[0] == 'z') {
-        const uint64_t bytes = leb(&c, false);
+        const uint64_t bytes = read_leb(&c, false);
         struct cursor inner = c;
-        skip(&c, bytes);
+        skip_bytes(&c, bytes);
         if (c.bad)
             return false;
         inner.end = c.at;
         cie->sized = true;
         for (const char *a = augmentation + 1; *a; a++) {
             if (*a == 'R') {
-                cie->encoding = (uint8_t)fixed(&inner, 1);
+                cie->encoding = (uint8_t)read_fixed(&inner, 1);
             } else if (*a == 'P') {
-                const uint8_t encoding = (uint8_t)fixed(&inner, 1);
-                pointer(&inner, encoding, false, inner.at, 0);
+                const uint8_t encoding = (uint8_t)read_fixed(&inner, 1);
+                read_pointer(&inner, encoding, false, inner.at, 0);
             } else if (*a == 'L') {
-                fixed(&inner, 1);
+                read_fixed(&inner, 1);
             } else if (*a == 'S') {
                 cie->signal = true;
             } else if (*a != 'B') {
@@ -247,7 +247,7 @@ static bool read_cie(struct cursor c, struct cie *cie)
     return !c.bad && cie->encoding != PE_OMIT;
 }
 
-static int append(struct rb_code_file *f, const struct rb_code_range *r, struct rb_error *e)
+static int append_range(struct rb_code_file *f, const struct rb_code_range *r, struct rb_error *e)
 {
     if (f->ranges >= f->bytes / 8) // an entry is longer than that
         return rb_bad_input(e, "%s: damaged: .eh_frame has more functions than the file has room for",
@@ -271,15 +271,15 @@ int rb_code_frames(struct rb_code_file *f, const uint8_t *data, size_t bytes, ui
     bool known = false;
 
     while (all.end - all.at >= 4) {
-        uint64_t length = fixed(&all, 4);
+        uint64_t length = read_fixed(&all, 4);
         if (length == 0xffffffffu)
-            length = fixed(&all, 8);
+            length = read_fixed(&all, 8);
         if (!length || length > (uint64_t)(all.end - all.at)) // the end, or nonsense
             break;
         struct cursor c = {all.at, all.at + length, false};
         all.at = c.end;
         const uint8_t *at_id = c.at;
-        const uint64_t id = fixed(&c, 4);
+        const uint64_t id = read_fixed(&c, 4);
         if (!id || c.bad)
             continue; // a CIE is read when an entry needs it
         if (id > (uint64_t)(at_id - data))
@@ -287,26 +287,26 @@ int rb_code_frames(struct rb_code_file *f, const uint8_t *data, size_t bytes, ui
         const uint8_t *of = at_id - id;
         if (of != last_cie) {
             struct cursor head = {of, data + bytes, false};
-            const uint64_t head_bytes = fixed(&head, 4);
+            const uint64_t head_bytes = read_fixed(&head, 4);
             last_cie = of;
             known = !head.bad && head_bytes >= 4 && head_bytes <= (uint64_t)(head.end - head.at);
             if (known) {
                 head.end = head.at + head_bytes;
-                known = fixed(&head, 4) == 0 && read_cie(head, &cie);
+                known = read_fixed(&head, 4) == 0 && read_cie(head, &cie);
             }
         }
         if (!known || cie.signal) // the latter begin a byte before their code, for the unwinder's sake
             continue;
         struct rb_code_range r = {0};
-        r.start = pointer(&c, cie.encoding, true, data, address);
-        const uint64_t size = pointer(&c, cie.encoding, false, data, address);
+        r.start = read_pointer(&c, cie.encoding, true, data, address);
+        const uint64_t size = read_pointer(&c, cie.encoding, false, data, address);
         if (cie.sized)
-            skip(&c, leb(&c, false));
+            skip_bytes(&c, read_leb(&c, false));
         if (c.bad || !size || r.start + size < r.start)
             continue;
         r.end = r.start + size;
         r.frame_pointer = cie.frame_pointer || is_frame_pointer(c, cie.encoding);
-        const int failed = append(f, &r, e);
+        const int failed = append_range(f, &r, e);
         if (failed)
             return failed;
     }
