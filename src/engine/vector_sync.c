@@ -1,6 +1,10 @@
+// Whole vector clocks, and the two engines that consist of them and the exact access history: DJIT+ and ST. They
+// differ in when the local epoch grows.
 #include "engine/vector_sync.h"
 
 #include <errno.h>
+
+#include "engine/access_history.h"
 
 static void update_view(struct rb_thread *t)
 {
@@ -72,3 +76,40 @@ void rb_vector_sync_clear(struct rb_engine *engine, struct rb_sync *s)
     rb_vclock_free(engine->arena, s->vector);
     s->vector = NULL;
 }
+
+// ---- the engines ----------------------------------------------------------------------------------------
+
+// DJIT+ (Pozniansky and Schuster): vector clocks everywhere, a new local epoch at every release. The access
+// history is the exact one, which is what DJIT+'s read and write vectors of each variable amount to.
+const struct rb_engine_ops rb_djit = {
+    .name = "djit",
+    .help = "DJIT+: whole vector clocks, every access exact",
+    .every_release = true,
+    .thread_start = rb_vector_thread_start,
+    .thread_stop = rb_vector_thread_stop,
+    .acquire = rb_vector_acquire,
+    .release = rb_vector_release,
+    .release_store = rb_vector_release,
+    .release_join = rb_vector_release_join,
+    .sync_clear = rb_vector_sync_clear,
+    .access = rb_history_access,
+    .peek = rb_history_peek,
+    .cell_clear = rb_history_clear,
+};
+
+// ST (Efficient Timestamping, algorithm 2): vector clocks, but the local epoch grows only at the first
+// release after a sampled access. Finds what SU and SO find; pays T entries at every synchronisation.
+const struct rb_engine_ops rb_st = {
+    .name = "st",
+    .help = "sampling timestamps on whole vector clocks",
+    .thread_start = rb_vector_thread_start,
+    .thread_stop = rb_vector_thread_stop,
+    .acquire = rb_vector_acquire,
+    .release = rb_vector_release,
+    .release_store = rb_vector_release,
+    .release_join = rb_vector_release_join,
+    .sync_clear = rb_vector_sync_clear,
+    .access = rb_history_access,
+    .peek = rb_history_peek,
+    .cell_clear = rb_history_clear,
+};

@@ -1,5 +1,5 @@
 // The functions that make another program of the process, or of a child: what they hand on may have to go
-// without our libraries (preload.h). In the middle of a program they are called rarely; in a shell below
+// without our libraries (preload.c). In the middle of a program they are called rarely; in a shell below
 // `railbird run` they are all there is.
 //
 // They may be called in a child of fork, so room is taken on the stack.
@@ -120,8 +120,8 @@ RB_EXEC_FUNCTION(int, execle, (const char *path, const char *first, ...))
 // ---- children ------------------------------------------------------------------------------------------
 
 RB_EXEC_FUNCTION(int, posix_spawn,
-             (pid_t * p, const char *path, const posix_spawn_file_actions_t *does, const posix_spawnattr_t *a,
-              char *const words[], char *const environment[]))
+                 (pid_t * p, const char *path, const posix_spawn_file_actions_t *does,
+                  const posix_spawnattr_t *a, char *const words[], char *const environment[]))
 {
     const size_t room = rb_preload_room(path, false, environment);
 
@@ -133,8 +133,8 @@ RB_EXEC_FUNCTION(int, posix_spawn,
 }
 
 RB_EXEC_FUNCTION(int, posix_spawnp,
-             (pid_t * p, const char *file, const posix_spawn_file_actions_t *does, const posix_spawnattr_t *a,
-              char *const words[], char *const environment[]))
+                 (pid_t * p, const char *file, const posix_spawn_file_actions_t *does,
+                  const posix_spawnattr_t *a, char *const words[], char *const environment[]))
 {
     const size_t room = rb_preload_room(file, true, environment);
 

@@ -1,12 +1,15 @@
-#include "inproc/preload.h"
-
+// Takes our libraries out of LD_PRELOAD for a program that cannot load them and is started by one that has them.
+// Such programs use another loader than glibc's for x86-64 (musl, 32 bits), or an AddressSanitizer that must
+// come first.
+//
+// A child of fork calls these functions: no allocation, no lock. The file is read by system calls.
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inproc/environment.h"
+#include "inproc/host.h"
 
 static const char VARIABLE[] = "LD_PRELOAD=";
 

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/append.h"
-#include "inproc/environment.h"
 #include "inproc/host.h"
 
 #define STACK_BYTES 65536u

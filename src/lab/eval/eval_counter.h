@@ -9,7 +9,7 @@
 
 #include "lab/eval/eval.h"
 #include "lab/eval/shrink.h"
-#include "trace/events.h"
+#include "trace/reader.h"
 
 // Checks that `injected` without the pair is a correct reordering of `base`, and that the pair is a race.
 // Both traces use one numbering; the variables that base->table lacks are those of the pair. Returns 0, or

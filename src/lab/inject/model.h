@@ -9,7 +9,7 @@
 #ifndef RB_LAB_INJECT_MODEL_H
 #define RB_LAB_INJECT_MODEL_H
 
-#include "trace/events.h"
+#include "trace/reader.h"
 
 #define RB_NO_EVENT UINT32_MAX
 

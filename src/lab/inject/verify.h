@@ -11,7 +11,7 @@
 #ifndef RB_LAB_INJECT_VERIFY_H
 #define RB_LAB_INJECT_VERIFY_H
 
-#include "trace/events.h"
+#include "trace/reader.h"
 
 // Two traces in one numbering of threads, locks, variables and the rest, with forks and joins resolved.
 // `names` is the trace that the numbers come from (names loaded), for messages. Numbers that it lacks are

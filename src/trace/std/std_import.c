@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/int_intern.h"
 #include "trace/intern.h"
 #include "trace/lock_check.h"
 #include "trace/std/std.h"

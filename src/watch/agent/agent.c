@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
-#include "inproc/environment.h"
 #include "inproc/host.h"
 #include "inproc/modules.h"
 #include "inproc/tool.h"

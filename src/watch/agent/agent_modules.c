@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "inproc/environment.h"
+#include "inproc/host.h"
 #include "inproc/modules.h"
 #include "inproc/tool.h"
 #include "watch/agent/agent.h"

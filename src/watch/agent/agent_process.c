@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -47,6 +48,14 @@ RB_EXPORT int dlclose(void *handle)
     rb_fetch_sub_seq_cst(&rb_plant_holds, 1);
     return r;
 }
+
+// ---- programs that the program starts or becomes --------------------------------------------------------
+
+#define RB_EXEC_FUNCTION(ret, name, params) RB_EXPORT ret name params
+#define RB_EXEC_REAL                        RB_NEXT
+#define RB_EXEC_ITSELF()                    rb_agent_bump()
+#define RB_EXEC_CHILD()                     rb_agent_bump()
+#include "inproc/exec_functions.h"
 
 // ---- filters of system calls ---------------------------------------------------------------------------
 
