@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOCK_TRIES 1000u // milliseconds; then without
+#define LOCK_TRIES 1000u // milliseconds; then it appends without the lock
 
 int rb_append_open(const char *path)
 {
@@ -18,7 +18,7 @@ int rb_append_open(const char *path)
     return fd < 0 ? -errno : (int)fd;
 }
 
-// Locks the file for a short time. Whoever holds the lock for long has it for something else.
+// Locks the file for a short time. A lock that is held for long serves another purpose.
 static bool lock_file(int fd)
 {
     static const struct timespec ms = {0, 1000000};
@@ -48,7 +48,7 @@ static bool ends_in_line(const char *path, off_t size)
     return last != '\n';
 }
 
-// Returns 0 or a negative errno; `*written` counts the bytes that were taken all the same.
+// Writes the text. Returns 0 or a negative errno; `*written` counts the bytes written in either case.
 static int write_text(int fd, const char *text, size_t bytes, size_t *written)
 {
     size_t done = 0;
@@ -79,7 +79,7 @@ int rb_append(int fd, const char *path, const char *text, size_t bytes)
         status = write_text(fd, "\n", 1, &written);
     if (status == 0)
         status = write_text(fd, text, bytes, &written);
-    // Only if nobody has written behind it.
+    // Only if no other process has written behind it.
     if (status && written && syscall(SYS_fstat, fd, &after) == 0 &&
         after.st_size == before.st_size + (off_t)written)
         syscall(SYS_ftruncate, fd, before.st_size);

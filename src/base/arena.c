@@ -23,13 +23,13 @@ void rb_arena_destroy(struct rb_arena *a)
     rb_arena_init(a, a->limit);
 }
 
-// Lines of a block; every block has at least one, so that no two are the same memory.
+// Returns the lines of a block. Every block has at least one, so that no two blocks share memory.
 static size_t line_count(size_t bytes)
 {
     return bytes ? (bytes - 1) / LINE + 1 : 1;
 }
 
-// Maps a region with room for `bytes` behind its head; NULL beyond the limit.
+// Maps a region with room for `bytes` behind its head. Returns NULL beyond the limit.
 static char *map_region(struct rb_arena *a, size_t bytes)
 {
     const size_t total = (bytes + LINE + 4095) & ~(size_t)4095;
@@ -47,7 +47,7 @@ static char *map_region(struct rb_arena *a, size_t bytes)
     return (char *)r + LINE;
 }
 
-// Smallest power of two that is at least `lines`, as an exponent.
+// Returns the exponent of the smallest power of two that is at least `lines`.
 static unsigned large_class(size_t lines)
 {
     return 64u - (unsigned)__builtin_clzll(lines - 1);

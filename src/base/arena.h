@@ -1,10 +1,10 @@
-// Memory for engines, inside other people's programs and in the lab alike: straight from mmap, bounded, with
-// free lists by size. Nothing is given back before rb_arena_destroy; what is freed is used again, last in
-// first out, while it is still in the cache. The tools' arenas belong to one thread each; in the running program
-// (RB_ONLINE) there is one for all, with a lock.
+// Memory for engines, both inside other people's programs and in the lab: taken from mmap, bounded, with
+// free lists by size. No memory is returned before rb_arena_destroy. Freed blocks are used again last in
+// first out, while they are still in the cache. An arena of the tools belongs to one thread; in the running
+// program (RB_ONLINE) there is one for all threads, with a lock.
 //
-// Invariant: mapped <= limit. Every block is aligned to 64 bytes and has its size rounded up to a multiple of
-// 64 (a power of two above 64 KiB).
+// Invariant: mapped <= limit. Every block is aligned to 64 bytes, and its size is rounded up to a multiple
+// of 64 (a power of two above 64 KiB).
 #ifndef RB_BASE_ARENA_H
 #define RB_BASE_ARENA_H
 
@@ -42,17 +42,17 @@ struct rb_arena {
 
 void rb_arena_init(struct rb_arena *a, size_t limit);
 void rb_arena_destroy(struct rb_arena *a);
-// Maps now what may still be mapped, so that no later allocation needs the system.
+// Maps everything up to the limit now, so that no later allocation needs the kernel.
 void rb_arena_reserve(struct rb_arena *a);
-// Uninitialised memory (what was freed comes back dirty), or NULL when the limit is reached.
+// Returns uninitialised memory (freed blocks are not cleared), or NULL when the limit is reached.
 void *rb_arena_alloc(struct rb_arena *a, size_t bytes);
-// The same, zeroed; large blocks fresh from the system are not touched for it.
+// Returns zeroed memory, or NULL. Large blocks fresh from the kernel are not written.
 void *rb_arena_zalloc(struct rb_arena *a, size_t bytes);
-// `bytes` as given to rb_arena_alloc.
+// Frees a block; `bytes` as given to rb_arena_alloc.
 void rb_arena_free(struct rb_arena *a, void *block, size_t bytes);
 
-// Frees the block if `dead`, without a branch, for callers to whom that is a coin toss: a block of `lines`
-// 64-byte lines, at most RB_ARENA_SMALL, whose first word is the arena's in either case.
+// Frees the block if `dead`, without a branch, for callers whose branch would be unpredictable. The block
+// has `lines` 64-byte lines, at most RB_ARENA_SMALL. Its first word belongs to the arena in either case.
 RB_INLINE void rb_arena_free_if(struct rb_arena *a, struct rb_arena_free *block, uint32_t lines, bool dead)
 {
     if (RB_ARENA_SHARED) {

@@ -10,7 +10,7 @@ static void fill_error(struct rb_error *e, enum rb_fault fault, const char *form
         return;
     e->fault = fault;
     vsnprintf(e->text, sizeof(e->text), format, args);
-    for (char *c = e->text; *c; c++) // one line and no terminal commands, whatever the names in it hold
+    for (char *c = e->text; *c; c++) // one line and no terminal commands, even if the names in it have them
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = '?';
 }

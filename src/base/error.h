@@ -1,5 +1,5 @@
-// How library code says what went wrong: one line, with the place and what was expected, filled in where the
-// problem is known and printed once by the command. Tool side only.
+// Errors of library code: one line with the place and the expected input. The code that finds the problem
+// fills it in, and the command prints it once. Tool side only.
 #ifndef RB_BASE_ERROR_H
 #define RB_BASE_ERROR_H
 
@@ -16,7 +16,7 @@ struct rb_error {
     char text[768];
 };
 
-// Both fill `e` (a later failure does not overwrite the first) and return a negative errno, for `return`.
+// Both fill `e` and return a negative errno, for `return`. A later failure does not overwrite the first.
 int rb_bad_input(struct rb_error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int rb_internal(struct rb_error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,12 +1,13 @@
-// Gaps between successes of independent trials: how many failures come before the next success, which has
-// probability p. Geometric, drawn from a table instead of a logarithm: a sampler draws one for every access
-// it takes.
+// Gaps between successes of independent trials: the number of failures before the next success, which has
+// probability p. The distribution is geometric. It is drawn from a table instead of a logarithm, because a
+// sampler draws a gap for every access it takes.
 //
-// below[g] is P(gap <= g) as a fraction of 2^64, for g < RB_GAPS. A uniform 64-bit number u is a gap of g if
-// g is the first with u < below[g]; `start` says where to begin looking for the top eight bits of u. Beyond
-// the table the distribution has no memory: RB_GAPS failures are counted and a whole new gap is added, drawn
-// bit by bit (the binary digits of a geometric number are independent, and digit k is 1 with probability q /
-// (1 + q), q = (1 - p)^(2^k)): as quick for p = 1e-15 as for p = 1e-3.
+// below[g] is P(gap <= g) as a fraction of 2^64, for g < RB_GAPS. A uniform 64-bit number u gives the first
+// gap g with u < below[g]. `start` holds the first candidate for the top eight bits of u.
+//
+// Beyond the table the distribution has no memory: RB_GAPS failures are counted and a new gap is added,
+// drawn bit by bit. The binary digits of a geometric number are independent, and digit k is 1 with
+// probability q / (1 + q), q = (1 - p)^(2^k). This takes the same time for p = 1e-15 as for p = 1e-3.
 #ifndef RB_BASE_GAPS_H
 #define RB_BASE_GAPS_H
 

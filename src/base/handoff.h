@@ -1,6 +1,6 @@
-// Places that change hands between a thread that fills and one that uses, in turn: the skeleton of everything
-// that reads ahead. A place belongs to the filler while it is empty and to the user while it is full; that
-// alone is decided here, under a mutex. What is in a place is the owner's business. Tool side.
+// Slots ("places") that two threads use in turn: one fills them, the other uses them. All read-ahead is
+// built on it. A place belongs to the filler while it is empty and to the user while it is full. This
+// module decides only that, under a mutex; the contents belong to the caller. Tool side.
 #ifndef RB_BASE_HANDOFF_H
 #define RB_BASE_HANDOFF_H
 
@@ -20,11 +20,12 @@ struct rb_handoff {
 void rb_handoff_init(struct rb_handoff *h);
 void rb_handoff_destroy(struct rb_handoff *h);
 
-// The filler: waits until the place is empty (false: the user wants no more), then says that it is full.
+// The filler waits until the place is empty (false: the user has stopped), then marks it full.
 bool rb_handoff_await_empty(struct rb_handoff *h, uint32_t place);
 void rb_handoff_filled(struct rb_handoff *h, uint32_t place);
 
-// The user: waits until it is full, then gives it back; and ends the filler's waiting for good.
+// The user waits until the place is full, then marks it empty. rb_handoff_stop ends the filler's wait for
+// good.
 void rb_handoff_await_full(struct rb_handoff *h, uint32_t place);
 void rb_handoff_used(struct rb_handoff *h, uint32_t place);
 void rb_handoff_stop(struct rb_handoff *h);

@@ -42,7 +42,7 @@ void rb_options_init(struct rb_options *o)
     const char *from = (const char *)&standard;
 
     for (size_t i = 0; i < sizeof(*o); i++)
-        ((volatile char *)o)[i] = from[i]; // volatile: not to become a call of memcpy
+        ((volatile char *)o)[i] = from[i]; // volatile: must not become a call of memcpy
 }
 
 // ---- slices of text ------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ static bool is_word(struct slice s, const char *word)
     return i == s.length && !word[i];
 }
 
-// Takes `word` off the front of s, if it is there.
+// Removes `word` from the front of s, if it is there.
 static bool take_word(struct slice *s, const char *word)
 {
     const size_t n = length_of(word);
@@ -133,7 +133,7 @@ static void put_number(struct line *l, uint64_t n)
     put_slice(l, (struct slice){digits + at, sizeof(digits) - at});
 }
 
-// What the user wrote, not the whole of it if it is long.
+// Puts the user's text, shortened if it is long.
 static void put_shortened(struct line *l, struct slice s)
 {
     const bool all = s.length <= 60;
@@ -143,7 +143,7 @@ static void put_shortened(struct line *l, struct slice s)
         put_text(l, "...");
 }
 
-// A size with the largest suffix that leaves no rest.
+// Puts a size with the largest suffix that leaves no remainder.
 static void put_size(struct line *l, uint64_t n)
 {
     static const char suffixes[] = {0, 'k', 'M', 'G', 'T'};
@@ -182,7 +182,8 @@ static bool parse_size(struct slice s, uint64_t *value)
     return parse_whole(s, value) && !__builtin_mul_overflow(*value, (uint64_t)1 << shift, value);
 }
 
-// Millionths. Without a percent sign at most 1, so that "5" is asked about and not taken for 500 %.
+// Parses a share into millionths. Without a percent sign it is at most 1, so that "5" is refused and not
+// taken for 500 %.
 static bool parse_share(struct slice s, uint64_t *value)
 {
     const bool percent = s.length && s.text[s.length - 1] == '%';
@@ -199,7 +200,7 @@ static bool parse_share(struct slice s, uint64_t *value)
         if (!is_digit(s.text[i]))
             return false;
         unit /= 10;
-        part += unit * (uint64_t)(s.text[i] - '0'); // digits behind the eighth count nothing
+        part += unit * (uint64_t)(s.text[i] - '0'); // digits after the eighth do not count
     }
     *value = (whole * 100000000 + part) / (percent ? 10000 : 100);
     return percent || *value <= 1000000;
@@ -211,7 +212,7 @@ static bool parse_flag(struct slice s, bool *value)
     return *value || is_word(s, "0") || is_word(s, "false") || is_word(s, "no");
 }
 
-// on | off | json:FILE | on,json:FILE
+// Parses on | off | json:FILE | on,json:FILE.
 static bool parse_sink(struct slice s, const char *on_word, const char *off_word, bool *on, char *json)
 {
     struct slice rest = s;
@@ -231,7 +232,7 @@ static bool parse_sink(struct slice s, const char *on_word, const char *off_word
     return true;
 }
 
-// Sets one option. What was expected instead goes to `expected` if the value cannot be.
+// Sets one option. If the value is not valid, puts the expected values into `expected`.
 static bool set_option(struct rb_options *o, enum rb_option option, struct slice value,
                        const struct rb_options_host *host, struct line *expected)
 {
@@ -315,9 +316,9 @@ static bool set_option(struct rb_options *o, enum rb_option option, struct slice
 
 // ---- nearest key ---------------------------------------------------------------------------------------
 
-#define NAME_MOST 24 // a longer name is not near to any
+#define NAME_MOST 24 // a longer name is not near any key
 
-// Letters to insert, remove, change or swap with their neighbour to make b of a.
+// Returns the number of letters to insert, remove, change or swap with their neighbour to turn a into b.
 static unsigned edit_distance(struct slice a, const char *b)
 {
     const size_t columns = length_of(b);
@@ -372,7 +373,7 @@ static bool is_name(char c)
     return (c >= 'a' && c <= 'z') || c == '_';
 }
 
-// Does a pair begin here, or the end of the text?
+// Returns true if a pair begins here, or the text ends.
 static bool is_pair_start(const char *t)
 {
     if (!*t)
@@ -384,7 +385,7 @@ static bool is_pair_start(const char *t)
     return *t == '=';
 }
 
-// Where an unquoted value ends.
+// Returns the end of an unquoted value.
 static const char *value_end(const char *t, bool tsan)
 {
     for (; *t; t++) {
@@ -403,10 +404,10 @@ static const char *value_end(const char *t, bool tsan)
 
 struct pair {
     struct slice name, value;
-    const char *fault; // NULL, or why it is none
+    const char *fault; // NULL, or the reason why it is not a pair
 };
 
-// The next pair and what is left behind it; false at the end.
+// Parses the next pair and moves `*text` behind it. Returns false at the end.
 static bool next_pair(const char **text, bool tsan, struct pair *p)
 {
     const char *t = *text, *open;
@@ -551,10 +552,10 @@ unsigned rb_options_parse_tsan(struct rb_options *o, const char *text, const str
         if (is_word(p.name, "report_bugs") && parse_flag(p.value, &flag))
             reports = flag;
     }
-    if (!reports && !(ours >> RB_OPT_report & 1)) { // what is not told does not change the exit status either
+    if (!reports && !(ours >> RB_OPT_report & 1)) { // then races do not change the exit status either
         o->report = false;
         o->exitcode = ours >> RB_OPT_exitcode & 1 ? o->exitcode : 0;
     }
-    o->given = ours; // they are TSan's, not ours: a later rb_options_parse is not to know of them
+    o->given = ours; // they are TSan's, not ours: a later rb_options_parse must not count them as given
     return complaints;
 }

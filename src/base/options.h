@@ -1,10 +1,10 @@
-// The runtime's options as text: "key=value:key=value". One parser for the program that runs (which goes on
-// with the defaults, whatever was written) and for the command line (which refuses what the program would
-// complain of). Both worlds: libc is not called at all, nothing is allocated, errno stays.
+// The runtime's options as text: "key=value:key=value". One parser serves the running program and the
+// command line. The program continues with the defaults after a mistake; the command line refuses the
+// mistakes that the program would complain about. Both worlds: no call of libc, no allocation, errno stays.
 //
-// Where a value ends: values hold colons of their own (sampler=random:0.03, report=json:FILE), so a colon or
-// blank ends a value only where a new pair begins behind it, that is a name of small letters and underscores
-// and '=', or where the text ends. A value that must hold such a thing is put in quotes, "..." or '...'.
+// The end of a value: values contain colons of their own (sampler=random:0.03, report=json:FILE). So a
+// colon or blank ends a value only if a new pair follows (a name of small letters and underscores, and
+// '='), or if the text ends. A value that contains such a sequence is quoted, "..." or '...'.
 #ifndef RB_BASE_OPTIONS_H
 #define RB_BASE_OPTIONS_H
 
@@ -37,12 +37,12 @@ struct rb_options {
     uint32_t given; // bit i: option i was set by the user
 };
 
-// What the parser does not know itself. Both may be NULL.
+// Knowledge that the parser does not have. Both functions may be NULL.
 struct rb_options_host {
     void *context;
     // A complaint: one line without its end, free of control characters.
     void (*say)(void *context, const char *line);
-    // Is this sampler or engine one of ours? NULL, or what is expected instead ("one of: so su st").
+    // Returns NULL if the sampler or engine exists, else the expected values ("one of: so su st").
     const char *(*expected)(void *context, enum rb_option option, const char *value);
 };
 
@@ -53,16 +53,16 @@ extern const struct rb_option_info rb_option_info[RB_OPTIONS];
 
 void rb_options_init(struct rb_options *o);
 
-// Sets what `text` says. `source` is named in complaints ("RAILBIRD_OPTIONS"). A pair that cannot be taken is
-// left out and complained of; later pairs win. Returns the number of complaints.
+// Sets the options of `text`. `source` is named in complaints ("RAILBIRD_OPTIONS"). A pair that is not
+// valid is left out with a complaint; later pairs win. Returns the number of complaints.
 unsigned rb_options_parse(struct rb_options *o, const char *text, const char *source,
                           const struct rb_options_host *host);
 
-// The keys of TSAN_OPTIONS that mean the same here (suppressions, halt_on_error, exitcode, log_path, and
-// report_bugs=0 for report=none:exitcode=0), unless ours were given. Its other keys are passed over.
+// Sets the keys of TSAN_OPTIONS that mean the same here, unless ours were given: suppressions,
+// halt_on_error, exitcode, log_path, and report_bugs=0 for report=none:exitcode=0. Other keys are ignored.
 unsigned rb_options_parse_tsan(struct rb_options *o, const char *text, const struct rb_options_host *host);
 
-// The known key nearest to `name` in letters to change, or NULL if none is near.
+// Returns the known key nearest to `name` by edit distance, or NULL if none is near.
 const char *rb_option_nearest(const char *name, size_t length);
 
 #endif

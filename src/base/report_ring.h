@@ -9,9 +9,9 @@
 //   head   written by the program, with release, when a record is whole
 //   tail   written by the reporter, with release, when a record is delivered and counted
 //
-// A record never wraps: where the end of the data is too near, a header without texts fills the rest. The
-// program may damage the ring by a wild write, so the reader checks every length and takes nothing from it
-// twice.
+// A record never wraps: if the end of the data is too near, a header without texts fills the rest. The
+// program may damage the ring by a wild write. So the reader checks every length, and reads each header
+// once.
 #ifndef RB_BASE_REPORT_RING_H
 #define RB_BASE_REPORT_RING_H
 
@@ -23,15 +23,15 @@
 
 enum rb_ring_state { RB_RING_OPEN, RB_RING_ENDED, RB_RING_GONE };
 
-// A cause of races that was shown, and its other places since.
+// A cause of races that was shown, and its other places since then.
 struct rb_ring_cause {
     uint64_t cause; // 0: free
     uint64_t id;    // of the race that was shown
     uint32_t places, said;
 };
 
-// What came of the records. Each is one of them; what is not counted was not understood, and printed as plain
-// text.
+// Outcomes of the records. Each record has one of them; a record without one was not understood, and was
+// printed as plain text.
 struct rb_ring_counts {
     uint64_t shown;  // with names
     uint64_t places; // of a cause that was shown
@@ -51,16 +51,15 @@ struct rb_ring {
     uint32_t news;    // a futex, counts records
     uint32_t ending;  // the reporter is to end when the ring is empty
     uint32_t stays;   // it must not end before the program does: it could not be started again
-    uint32_t waiting; // somebody waits in `turns`
+    uint32_t waiting; // a thread waits in `turns`
 
     // Written by the reporter.
     uint64_t tail;
-    uint32_t turns;    // a futex, counts what was taken
+    uint32_t turns;    // a futex, counts the records taken
     uint32_t sleeping; // it waits in `news`
-    uint32_t state;    // enum rb_ring_state; of ENDED the program makes GONE, if it has put a record into the
-                       // ring meanwhile
-    uint32_t owner; // the reporter's thread; 0: not at work yet. A robust futex: the kernel notes there that
-                    // it has ended
+    uint32_t state;    // enum rb_ring_state; ENDED becomes GONE if the program puts in a record
+    uint32_t
+        owner; // the reporter's thread id, 0 before it works; a robust futex: the kernel notes its end there
     struct rb_ring_counts counts;
     struct rb_ring_cause causes[RB_RING_CAUSES];
 
@@ -82,10 +81,10 @@ struct rb_ring_view {
 static inline void rb_ring_copy(char *to, const char *from, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)
-        ((volatile char *)to)[i] = from[i]; // volatile: not to become a call of memcpy
+        ((volatile char *)to)[i] = from[i]; // volatile: must not become a call of memcpy
 }
 
-// Makes a ring of zeroed memory; `size` is that of all of it.
+// Makes a ring of zeroed memory; `size` is the size of all of it.
 static inline void rb_ring_init(struct rb_ring *r, uint64_t size, uint32_t pid)
 {
     r->pid = pid;
@@ -103,7 +102,7 @@ static inline struct rb_ring_head *rb_ring_at(struct rb_ring *r, uint64_t positi
     return (struct rb_ring_head *)(void *)(r->data + position % r->bytes);
 }
 
-// Returns true if the texts can never be in the ring, however empty it is.
+// Returns true if the texts can never fit the ring, not even an empty one.
 static inline bool rb_ring_too_long(const struct rb_ring *r, uint64_t record, uint64_t plain)
 {
     return record + plain + 2 * RB_RING_ALIGN > r->bytes / 2;
@@ -133,8 +132,8 @@ static inline bool rb_ring_put(struct rb_ring *r, const char *record, uint32_t r
     return true;
 }
 
-// Looks at the oldest record. Returns 1, 0 if there is none, or -1 if the ring is damaged; then all that is
-// in it is given up.
+// Returns the oldest record in `view`: 1; 0 if there is none; -1 if the ring is damaged. Then all its
+// contents are dropped.
 static inline int rb_ring_look(struct rb_ring *r, uint64_t bytes, struct rb_ring_view *view)
 {
     for (;;) {
@@ -158,14 +157,14 @@ static inline int rb_ring_look(struct rb_ring *r, uint64_t bytes, struct rb_ring
     }
 }
 
-// Gives the record's room back. The caller wakes those who wait for it.
+// Frees the room of the record. The caller wakes the threads that wait for room.
 static inline void rb_ring_taken(struct rb_ring *r, const struct rb_ring_view *view)
 {
     rb_store_seq_cst(&r->tail, r->tail + view->size);
     rb_fetch_add_seq_cst(&r->turns, 1);
 }
 
-// Copies what outlives a reporter, and the records that it left, into a ring that is new and not smaller.
+// Copies the state that outlives a reporter, and the records it left, into a new ring that is not smaller.
 static inline void rb_ring_inherit(struct rb_ring *to, struct rb_ring *from)
 {
     struct rb_ring_view view;
@@ -179,7 +178,7 @@ static inline void rb_ring_inherit(struct rb_ring *to, struct rb_ring *from)
     }
 }
 
-// Returns the entry of a cause, made if it is new; NULL if there is no room for it.
+// Returns the entry of a cause, created if it is new; NULL if there is no room for it.
 static inline struct rb_ring_cause *rb_ring_cause(struct rb_ring *r, uint64_t cause)
 {
     uint32_t i = (uint32_t)cause & (RB_RING_CAUSES - 1);

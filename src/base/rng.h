@@ -1,4 +1,4 @@
-// Seeded random numbers (xoshiro256++, seeded by splitmix64). Every policy that draws takes one of these, so
+// Seeded random numbers (xoshiro256++, seeded by splitmix64). Every policy that draws takes a generator, so
 // that a run is a function of its seed. Not for secrets.
 #ifndef RB_BASE_RNG_H
 #define RB_BASE_RNG_H
@@ -42,13 +42,13 @@ static inline uint64_t rb_rng_next(struct rb_rng *r)
     return result;
 }
 
-// Uniform in [0, n); n > 0. The bias of the multiplication is below n / 2^64.
+// Returns a uniform number in [0, n); n > 0. The bias of the multiplication is below n / 2^64.
 static inline uint64_t rb_rng_below(struct rb_rng *r, uint64_t n)
 {
     return (uint64_t)(((unsigned __int128)rb_rng_next(r) * n) >> 64);
 }
 
-// Uniform in [0, 1).
+// Returns a uniform number in [0, 1).
 static inline double rb_rng_unit(struct rb_rng *r)
 {
     return (double)(rb_rng_next(r) >> 11) * 0x1p-53;

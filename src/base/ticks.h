@@ -1,4 +1,4 @@
-// A cheap clock of constant rate, for what is measured where a system call would be measured with it.
+// A cheap clock of constant rate, for measurements that a system call would distort.
 #ifndef RB_BASE_TICKS_H
 #define RB_BASE_TICKS_H
 

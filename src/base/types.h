@@ -1,4 +1,4 @@
-// Words every file uses: fixed-width types and the few compiler hints the fast paths need.
+// Definitions that every file uses: fixed-width types and compiler hints for the fast paths.
 #ifndef RB_BASE_TYPES_H
 #define RB_BASE_TYPES_H
 
@@ -14,12 +14,12 @@
 #define RB_INLINE      static inline __attribute__((always_inline))
 #define RB_LENGTH(a)   (sizeof(a) / sizeof((a)[0]))
 
-// Told now and then by long work how far it is.
+// Receives the progress of long work from time to time.
 typedef void (*rb_progress_fn)(void *context, uint64_t done, uint64_t total);
 
-// Loops over clock entries compiled once for AVX2 and once for any x86-64; the loader picks. Sanitizers
-// instrument the resolver before their runtime is up, so they get the plain version; so does clang before 16,
-// which gives the resolver a name that other files do not find.
+// Marks loops over clock entries: compiled once for AVX2 and once for any x86-64; the loader chooses.
+// Sanitizers instrument the resolver before their runtime is initialised, so they get the plain version. So
+// does clang before 16, which gives the resolver a name that other files do not find.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
 #define RB_NO_CLONES 1

@@ -19,7 +19,7 @@ static void many_free(struct rb_arena *a, struct many *m)
         rb_arena_free(a, m, many_bytes(m->room));
 }
 
-// A list with room for one entry more than it has; NULL when memory is out (the old list stays).
+// Returns a list with room for one entry more than it has; NULL when memory is out (the old list stays).
 static struct many *many_grow(struct rb_arena *a, struct many *m)
 {
     const uint32_t room = m ? 2 * m->room : FIRST_ROOM;
@@ -45,7 +45,7 @@ void rb_history_clear(struct rb_engine *engine, struct rb_cell *cell)
     *cell = (struct rb_cell){0, 0, 0, 0};
 }
 
-// Back to the inline shape where the list allows it: [], [w], [r], [w r].
+// Returns the cell to the inline shape if the list is one of [], [w], [r], [w r].
 static void deflate_cell(struct rb_arena *a, struct rb_cell *cell, struct many *m)
 {
     struct rb_cell flat = {0, 0, 0, 0};
@@ -68,7 +68,8 @@ static void deflate_cell(struct rb_arena *a, struct rb_cell *cell, struct many *
     *cell = flat;
 }
 
-// The general case, on a list: find the racing entry to name, drop what this access dominates, append it.
+// The general case, on a list: finds the racing entry to name, drops the entries that this access
+// dominates, appends it.
 static RB_NOINLINE void access_many(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell,
                                     struct rb_access a, bool record, struct rb_partner *partner)
 {

@@ -1,11 +1,13 @@
-// What is remembered of the accesses to one memory location.
+// The access history of one memory location.
 //
 // Exact engines (djit, st, su, so) keep the accesses that are not dominated. A later access f dominates an
 // earlier e when e is ordered before f and f conflicts with everything e conflicts with: f is a write, or
-// both are reads. Then any g that races with e races with f too (if f were ordered before g, so would e be;
-// and a g of f's own thread is ordered after both), so dropping e loses no warning: the set of events that
-// are the second of some race stays exact. Without races and concurrent reads that is one write and one
-// read, held inline; else a list of at most one read and one write a thread, oldest first.
+// both are reads. Then any g that races with e races with f too. (If f were ordered before g, so would e
+// be; and a g of f's own thread is ordered after both.) So dropping e loses no warning: the set of events
+// that are the second of some race stays exact.
+//
+// Without races and concurrent reads the history is one write and one read, held inline. Else it is a list
+// of at most one read and one write a thread, oldest first.
 //
 //   write        rb_epoch of the only write, or RB_EPOCH_MANY
 //   write_where  its place, or the list
@@ -44,8 +46,8 @@ RB_INLINE rb_epoch rb_own_epoch(const struct rb_thread *t, bool write)
     return rb_epoch_make(t->slot, t->epoch, write);
 }
 
-// The access of the exact engines; `record` false is PACER's check outside its periods: compare, forget what
-// this access dominates, put nothing in.
+// The access of the exact engines. `record` false is PACER's check outside its periods: compares, forgets
+// the accesses that this one dominates, and records nothing.
 void rb_history_access(struct rb_engine *, struct rb_thread *, struct rb_cell *, struct rb_access,
                        bool record, struct rb_partner *);
 

@@ -1,12 +1,12 @@
-// The contract of the happens-before engines: what a thread, a synchronisation object and a memory cell are,
-// and the five things that can happen to them. One source serves the running program and the trace: nothing
-// here calls libc, takes a lock or keeps state of its own. The caller owns every structure and calls
+// The contract of the happens-before engines: a thread, a synchronisation object, a memory cell, and the
+// five operations on them. One source serves the running program and the trace: this code calls no libc,
+// takes no lock and keeps no state of its own. The caller owns every structure and calls
 //   - thread operations from that thread (the lab: from its one thread),
 //   - operations on a sync object with that object's lock held,
 //   - operations on a cell with that cell's lock held.
-// Memory comes from the arena handed in. When it is out for an access, the access goes unrecorded; when it is
-// out for an edge, the engine goes blind (records and reports nothing from then on), because an edge too few
-// would be a false report. Both are counted in `starved`.
+// Memory comes from the arena handed in. If it is out for an access, the access is not recorded. If it is
+// out for an edge, the engine goes blind (it records and reports nothing from then on), because a missing
+// edge would make a false report. Both are counted in `starved`.
 //
 // How the pieces relate (docs/engines.md has the proofs):
 //   epoch      e_t, the number under which thread t's sampled accesses are recorded now; grows at releases
@@ -23,7 +23,7 @@
 #include "engine/recent_clock.h"
 #include "engine/vclock.h"
 
-// Counted per thread, added up by whoever prints.
+// Counted per thread; the printing code adds them up.
 struct rb_engine_counters {
 #define RB_COUNTER(name, text) uint64_t name;
 #include "engine/counters.def"
@@ -42,7 +42,8 @@ struct rb_thread { // two cache lines, the first of them the hot one
     uint32_t epoch;     // e_t, from 1
     uint32_t published; // C_t[t]
     bool sampled;       // an access was recorded under `epoch`
-    // The view the access check uses, kept current by every acquire: clock[u] for u < clock_size, 0 above.
+    // The view that the access check uses, kept current by every acquire: clock[u] for u < clock_size, 0
+    // above.
     const uint32_t *clock;
     uint32_t clock_size;
     union {
@@ -55,7 +56,7 @@ struct rb_thread { // two cache lines, the first of them the hot one
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct rb_thread) == 128, "two cache lines");
 
-// The epoch step of a release: what was recorded under e_t is now published.
+// The epoch step of a release: accesses recorded under e_t are now published.
 RB_INLINE void rb_epoch_step(struct rb_thread *t)
 {
     t->published = t->epoch;
@@ -64,7 +65,7 @@ RB_INLINE void rb_epoch_step(struct rb_thread *t)
     t->sampled = false;
 }
 
-// The same if anything was sampled, without a branch: whether it was is a coin toss.
+// The same if an access was sampled, without a branch: the condition is unpredictable.
 RB_INLINE void rb_epoch_step_if_sampled(struct rb_thread *t)
 {
     const uint32_t yes = t->sampled, mask = 0 - yes;
@@ -74,12 +75,13 @@ RB_INLINE void rb_epoch_step_if_sampled(struct rb_thread *t)
     t->sampled = false;
 }
 
-// A slot may have several users, one after the other. Of what an earlier one knew the next knows nothing, so
-// their versions (U of su and so) must not be compared: the next user's begin RB_VERSIONS after the last
-// one's, and none makes so many.
+// A slot may have several users, one after the other. The next user knows nothing of the knowledge of an
+// earlier one, so their versions (U of su and so) must not be compared. The versions of the next user begin
+// RB_VERSIONS after the last one's, and no user makes so many.
 #define RB_VERSIONS (UINT64_C(1) << 42)
 
-// Does who has heard `heard` of a slot know `version` of it? Of the same user's, a later one says it all.
+// Returns true if a thread that has heard `heard` of a slot knows `version` of it. A later version of the
+// same user includes all earlier ones.
 RB_INLINE bool rb_has_heard(uint64_t heard, uint64_t version)
 {
     return heard - version < RB_VERSIONS;
@@ -121,10 +123,10 @@ static inline bool rb_engine_go_blind(struct rb_engine *e, struct rb_thread *t)
     return false;
 }
 
-// The earlier side of a race. Of several, the same in every engine while their histories agree: the last
-// write if it races, else the latest racing read, else the latest racing write.
+// The earlier side of a race. If several accesses race, every engine names the same one while their
+// histories agree: the last write if it races, else the latest racing read, else the latest racing write.
 struct rb_partner {
-    rb_epoch epoch; // who, when, read or write; 0: no race
+    rb_epoch epoch; // thread, time, read or write; 0: no race
     uint64_t where;
 };
 
@@ -140,16 +142,17 @@ struct rb_predictor_ops;
 struct rb_engine_ops {
     const char *name;
     const char *help;
-    // Not NULL: an engine for whole traces, with operations of its own (lab/predict/predict.h) and none of those
-    // below.
+    // Not NULL: an engine for whole traces, with operations of its own (lab/predict/predict.h) and none of
+    // the operations below.
     const struct rb_predictor_ops *predict;
-    // Would an acquire teach the thread nothing? NULL for engines that cannot tell cheaply; where it is not,
-    // a thread's `version` grows whenever its clock changes. False may mean that it is not known.
+    // Returns true if an acquire would teach the thread nothing. False may mean that this is not known.
+    // NULL for engines that cannot tell cheaply. With it, a thread's `version` grows whenever its clock
+    // changes.
     bool (*knows)(const struct rb_thread *, const struct rb_sync *);
     bool every_release; // the local epoch grows at every release, not only after a sampled access
     int (*thread_start)(struct rb_engine *, struct rb_thread *); // slot is set, the rest zero
     void (*thread_stop)(struct rb_engine *, struct rb_thread *);
-    // All return true if the operation was skipped: nothing of size O(T) was read or written.
+    // All return true if the operation was skipped: no data of size O(T) was read or written.
     bool (*acquire)(struct rb_engine *, struct rb_thread *, struct rb_sync *);
     // A release that follows the same thread's acquire of the same object, with nothing between: mutexes.
     bool (*release)(struct rb_engine *, struct rb_thread *, struct rb_sync *);

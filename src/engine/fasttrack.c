@@ -1,11 +1,11 @@
-// FastTrack (Flanagan and Freund, 2009): DJIT+'s order; of each variable the last write as an epoch and the
-// reads as an epoch that inflates to a vector. Exact up to the first race on a variable; afterwards a racing
-// write overwrites what it raced with.
+// FastTrack (Flanagan and Freund, 2009): DJIT+'s order. A variable has its last write as an epoch, and its
+// reads as an epoch that inflates to a vector. It is exact up to the first race on a variable; afterwards a
+// racing write overwrites the access that it raced with.
 //
 // The cell's `write` is always an epoch here; `read` is an epoch, or RB_EPOCH_MANY with the readers in
-// `read_where`. FastTrack's vector of T entries is mostly empty: ours is a small table probed by slot, as
-// quick to index and as long as the variable has readers. Free entries have epoch 0. Its size is in the cell
-// (the low bits of `read`), so that a read touches one line of it.
+// `read_where`. FastTrack's vector of T entries is mostly empty. Ours is a small table probed by slot: as
+// fast to index, and only as long as the variable has readers. Free entries have epoch 0. The size of the
+// table is in the cell (the low bits of `read`), so that a read touches one line of it.
 #include "engine/access_history.h"
 #include "engine/vector_sync.h"
 
@@ -16,7 +16,7 @@ static struct rb_entry *reader_table(const struct rb_cell *cell)
     return (struct rb_entry *)(uintptr_t)cell->read_where;
 }
 
-// Entries of the table; entry `room` is one more, whose `where` counts those in use.
+// Entries of the table. One more entry, at `room`, has the number of used entries in its `where`.
 static uint32_t readers_room(const struct rb_cell *cell)
 {
     return 1u << (uint32_t)cell->read;
@@ -27,7 +27,7 @@ static size_t readers_bytes(uint32_t room)
     return ((size_t)room + 1) * sizeof(struct rb_entry);
 }
 
-// The entry of a slot, or the free one where it belongs.
+// Returns the entry of a slot, or the free entry where it belongs.
 RB_INLINE struct rb_entry *reader_of(struct rb_entry *table, uint32_t room, uint32_t slot)
 {
     uint32_t i = slot & (room - 1);
@@ -44,7 +44,8 @@ static void drop_reads(struct rb_engine *engine, struct rb_cell *cell)
     cell->read = 0;
 }
 
-// A first table with the only reader so far in it, or one of twice the room; false when memory is out.
+// Makes a first table with the only reader so far, or one of twice the room. Returns false when memory is
+// out.
 static RB_NOINLINE bool grow_readers(struct rb_engine *engine, struct rb_cell *cell)
 {
     const bool first = !(cell->read & RB_EPOCH_MANY);

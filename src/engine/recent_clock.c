@@ -40,7 +40,7 @@ void rb_rclock_free(struct rb_arena *a, struct rb_rclock *c)
     rb_arena_free(a, c, rclock_bytes(c->size));
 }
 
-// Whole 64-byte lines: blocks of the arena are rounded up to them.
+// Copies whole 64-byte lines: blocks of the arena are rounded up to them.
 RB_SIMD static void copy_lines(void *restrict to, const void *restrict from, size_t bytes)
 {
     uint64_t *t = __builtin_assume_aligned(to, 64);
@@ -51,7 +51,7 @@ RB_SIMD static void copy_lines(void *restrict to, const void *restrict from, siz
         t[i] = f[i];
 }
 
-// Times and stamps into a clock with more room; its further entries are zero.
+// Copies times and stamps into a clock with more room; its further entries are zero.
 static void copy_to_wider(struct rb_rclock *to, const struct rb_rclock *from)
 {
     for (uint32_t i = 0; i < from->size; i++)
@@ -85,7 +85,7 @@ bool rb_rclock_own(struct rb_arena *a, struct rb_rclock **c, uint32_t slots, boo
     return true;
 }
 
-// Eight lanes; the compiler makes of them what the processor has.
+// Eight lanes; the compiler uses the vector instructions that the processor has.
 typedef int32_t lanes __attribute__((vector_size(32)));
 _Static_assert(RB_RCLOCK_BLOCK == 2 * sizeof(lanes) / sizeof(int32_t), "two vectors a block");
 
@@ -106,8 +106,8 @@ RB_SIMD void rb_rclock_join_blocks(struct rb_rclock *to, const struct rb_rclock 
     }
 }
 
-// to = max(mine, seen), all entries of at most 64 blocks, which it copies and joins in one pass. Bit b of the
-// result: some entry of block b rose.
+// Sets `to` to max(mine, seen), all entries of at most 64 blocks: the copy and the join in one pass. Bit b
+// of the result: an entry of block b rose.
 static uint64_t join_into(struct rb_rclock *restrict to, const struct rb_rclock *restrict mine,
                           const struct rb_rclock *restrict seen)
 {
@@ -164,7 +164,7 @@ int rb_rclock_join_copy(struct rb_arena *a, struct rb_rclock **c, const struct r
 #else
     rose = join_into(mine, old, seen);
 #endif
-    // The own entry alone is no change.
+    // A rise of the own entry alone is no change.
     const unsigned others = rb_rclock_rising(old, seen, own_block) & ~(1u << own_slot % RB_RCLOCK_BLOCK);
     rose &= ~((uint64_t)(others == 0) << own_block);
     if (!rose) {

@@ -2,15 +2,17 @@
 // objects share by reference.
 //
 // The paper's ordered list (Efficient Timestamping, section 5) links one node a thread in order of last
-// change, so that a reader who knows all but the last d changes looks at d nodes. We keep the order by blocks
-// of 16 entries, a cache line of times: `stamp[b]` is the owner's version (U in the paper: it grows with
-// every change) when block b last changed, and a reader who knows version v looks at the blocks with
-// stamp > v. A block is compared and joined with a dozen vector instructions where 16 list nodes would be 16
-// dependent loads and up to 96 stores; the clock is half as large, so is the copy; and nothing has to be
-// relinked. docs/engines.md has the measurement.
+// change. A reader that knows all but the last d changes reads d nodes. We keep the order by blocks of 16
+// entries, a cache line of times. `stamp[b]` is the owner's version when block b last changed (U in the
+// paper: it grows with every change). A reader that knows version v reads the blocks with stamp > v.
 //
-// Shared by reference count: a clock that more than one holder refers to is immutable; its owner copies it
-// before a change (rb_rclock_own). Entries stay below 2^31, so that they compare as signed lanes. Invariants:
+// A block is compared and joined with a dozen vector instructions; 16 list nodes would take 16 dependent
+// loads and up to 96 stores. The clock is half as large, so is its copy, and nothing has to be relinked.
+// docs/engines.md has the measurement.
+//
+// A clock is shared by reference count. A clock with more than one holder is immutable; its owner copies it
+// before a change (rb_rclock_own). Entries stay below 2^31, so that they compare as signed lanes.
+// Invariants:
 //   stamp[b] <= the owner's version;  a block changed at version v has stamp[b] >= v.
 #ifndef RB_ENGINE_RECENT_CLOCK_H
 #define RB_ENGINE_RECENT_CLOCK_H
@@ -44,10 +46,10 @@ RB_INLINE uint32_t rb_rclock_get(const struct rb_rclock *c, uint32_t slot)
     return slot < c->size ? c->time[slot] : 0;
 }
 
-// All zero, one reference; NULL when memory is out.
+// Returns a clock of zeros with one reference; NULL when memory is out.
 struct rb_rclock *rb_rclock_new(struct rb_arena *a, uint32_t slots);
 
-// In the running program a clock's holders are many threads'.
+// In the running program the holders of a clock are in several threads.
 RB_INLINE void rb_rclock_ref(struct rb_rclock *c)
 {
     if (RB_ARENA_SHARED)
@@ -56,7 +58,7 @@ RB_INLINE void rb_rclock_ref(struct rb_rclock *c)
         c->refs++;
 }
 
-// The caller holds one of the references: is it the only one? Then nobody else can make another.
+// Returns true if the caller's reference is the only one. Then no other thread can make another.
 RB_INLINE bool rb_rclock_alone(const struct rb_rclock *c)
 {
     return rb_load_acquire(&c->refs) == 1;
@@ -64,7 +66,7 @@ RB_INLINE bool rb_rclock_alone(const struct rb_rclock *c)
 
 void rb_rclock_free(struct rb_arena *a, struct rb_rclock *c);
 
-// Whether the last reference goes is a coin toss at releases, so the block goes back without a branch.
+// The last reference goes in about half of the releases, so the block is returned without a branch.
 RB_INLINE void rb_rclock_unref(struct rb_arena *a, struct rb_rclock *c)
 {
     if (RB_ARENA_SHARED) {
@@ -79,8 +81,8 @@ RB_INLINE void rb_rclock_unref(struct rb_arena *a, struct rb_rclock *c)
         rb_rclock_free(a, c);
 }
 
-// Makes *c the caller's alone, with room for `slots`; *copied says whether that took a copy. False when
-// memory is out (nothing changed).
+// Makes *c the caller's alone, with room for `slots`; *copied is set if that took a copy. Returns false
+// when memory is out (nothing changed).
 bool rb_rclock_own(struct rb_arena *a, struct rb_rclock **c, uint32_t slots, bool *copied);
 
 // Sets an entry at `version`. The caller owns the clock and slot < size.
@@ -90,7 +92,8 @@ RB_INLINE void rb_rclock_set(struct rb_rclock *c, uint32_t slot, uint32_t time, 
     rb_rclock_stamps(c)[slot / RB_RCLOCK_BLOCK] = version;
 }
 
-// Bit i: seen's entry i of block `block` is above have's. Entries that `have` has no room for count as 0.
+// Returns bit i if seen's entry i of block `block` is above have's. Entries beyond the room of `have` count
+// as 0.
 RB_INLINE unsigned rb_rclock_rising(const struct rb_rclock *have, const struct rb_rclock *seen,
                                     uint32_t block)
 {
@@ -118,9 +121,10 @@ RB_INLINE unsigned rb_rclock_rising(const struct rb_rclock *have, const struct r
 void rb_rclock_join_blocks(struct rb_rclock *to, const struct rb_rclock *seen, uint32_t first,
                            uint64_t blocks, uint64_t version);
 
-// The copy and the join of a shared clock in one pass, for clocks of equal size and at most 64 blocks. 1: *c
-// is a new clock with what rose stamped `version`, and the caller's reference to the old one is given up; 0:
-// seen has nothing new, the entry of `own_slot` aside; -ENOMEM. Nothing changed in the last two cases.
+// Copies and joins a shared clock in one pass, for clocks of equal size and at most 64 blocks. Returns
+//   1        *c is a new clock, changed blocks stamped `version`; the old reference is given up
+//   0        seen has nothing new, the entry of `own_slot` aside; nothing changed
+//   -ENOMEM  nothing changed
 int rb_rclock_join_copy(struct rb_arena *a, struct rb_rclock **c, const struct rb_rclock *seen,
                         uint32_t own_slot, uint64_t version);
 

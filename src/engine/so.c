@@ -1,22 +1,23 @@
-// SO (Efficient Timestamping, algorithm 4) with the local-epoch optimisation: a release hands over a
-// reference to the thread's clock, an acquire looks at the parts of it that changed since it last heard from
-// the releaser.
+// SO (Efficient Timestamping, algorithm 4) with the local-epoch optimisation. A release hands over a
+// reference to the thread's clock. An acquire reads the parts of it that changed since the thread last
+// heard from the releaser.
 //
-// t's own component is kept out of its clock: a release passes (clock, version, t, published) and the last
-// two stand for the missing entry. So a new local epoch copies nothing, the version (U_t[t] in the paper)
-// grows with changes of the clock alone, and the common acquire is two scalar comparisons:
+// t's own component is kept out of its clock: a release passes (clock, version, t, published), and the last
+// two stand for the missing entry. So a new local epoch copies nothing, and the version (U_t[t] in the
+// paper) grows with changes of the clock alone. The common acquire is two scalar comparisons:
 //     source.version <= U_t[releaser]   the clock has nothing new (proposition 5; rb_has_heard), and
 //     source.published <= C_t[releaser].
-// Else the blocks stamped after U_t[releaser] are joined (engine/recent_clock.h: where the paper walks the
-// first d nodes of a list, we look at recently changed blocks). An entry for t itself may come along in a
-// block: it is at most t's published, never used, and does not count as a change.
+// Else the blocks stamped after U_t[releaser] are joined (engine/recent_clock.h: the paper walks the first
+// d nodes of a list, we read the recently changed blocks). An entry for t itself may come along in a block:
+// it is at most t's published, is never used, and does not count as a change.
 //
-// Several sources (ours; the paper falls back to whole vectors): read-unlock, barrier, semaphore and
-// read-modify-write join. The object then holds one source a releasing thread, without those that a newer
-// one dominates: if t knows everything v released (both comparisons above hold for t), then whoever acquires
-// from t learns what v had to say, because C_t >= C_v. Beyond FEW sources asking each costs more than a join,
-// and the object holds their join instead, a clock of its own, until a release replaces it or it is cleared
-// (measured in docs/engines.md).
+// Several sources are our extension; the paper falls back to whole vectors. Read-unlock, barrier, semaphore
+// and read-modify-write join. The object then holds one source a releasing thread, without sources that a
+// newer one dominates. Dominated: t knows everything v released (both comparisons above hold for t). A
+// thread that acquires from t then learns v's release as well, because C_t >= C_v.
+//
+// Beyond FEW sources, checking each costs more than a join. The object then holds their join instead, a
+// clock of its own, until a release replaces it or it is cleared (measured in docs/engines.md).
 #include <errno.h>
 
 #include "engine/access_history.h"
@@ -46,7 +47,7 @@ static void thread_stop(struct rb_engine *engine, struct rb_thread *t)
     t->fresh = NULL;
 }
 
-// Makes t's clock its own before a change; false when memory is out.
+// Makes t's clock its own before a change. Returns false when memory is out.
 static bool own_clock(struct rb_engine *engine, struct rb_thread *t, uint32_t slots)
 {
     bool copied;
@@ -61,7 +62,8 @@ static bool own_clock(struct rb_engine *engine, struct rb_thread *t, uint32_t sl
     return true;
 }
 
-// Which of 64 blocks from `first` changed after `known`, one bit each. No branches: each is a coin toss.
+// Returns the blocks, of 64 from `first`, that changed after `known`, one bit each. No branches: each would
+// be unpredictable.
 static uint64_t recent_blocks(const struct rb_rclock *seen, uint32_t first, uint64_t known)
 {
     const uint64_t *stamps = rb_rclock_stamps(seen) + first;
@@ -73,7 +75,7 @@ static uint64_t recent_blocks(const struct rb_rclock *seen, uint32_t first, uint
     return mask;
 }
 
-// Which of those have something new for t, its own entry aside.
+// Returns the blocks, of those, that have something new for t, its own entry aside.
 static uint64_t rising_blocks(const struct rb_thread *t, const struct rb_rclock *seen, uint32_t first,
                               uint64_t recent)
 {
@@ -89,8 +91,8 @@ static uint64_t rising_blocks(const struct rb_thread *t, const struct rb_rclock 
     return mask;
 }
 
-// Joins the blocks of `seen` that changed after `known`, one by one. *changed says whether anything did.
-// False when memory is out.
+// Joins the blocks of `seen` that changed after `known`, one by one. *changed is set if an entry rose.
+// Returns false when memory is out.
 static RB_NOINLINE bool join_by_blocks(struct rb_engine *engine, struct rb_thread *t,
                                        const struct rb_rclock *seen, uint64_t known, uint64_t version,
                                        bool *changed)
@@ -107,7 +109,7 @@ static RB_NOINLINE bool join_by_blocks(struct rb_engine *engine, struct rb_threa
     return true;
 }
 
-// Entries in blocks that changed after `known`: what an acquire has to look at.
+// Counts the entries in blocks that changed after `known`: the entries that an acquire reads.
 static uint64_t recent_entries(const struct rb_engine *engine, const struct rb_rclock *seen, uint64_t known)
 {
     const uint64_t *stamps = rb_rclock_stamps(seen);
@@ -119,8 +121,9 @@ static uint64_t recent_entries(const struct rb_engine *engine, const struct rb_r
     return entries < engine->width ? entries : engine->width; // without the padding
 }
 
-// Joins what changed in `seen` after `known`. A clock that has to be copied anyway is copied and joined in
-// one pass, whatever its stamps say; else the stamps lead to the blocks. False when memory is out.
+// Joins the parts of `seen` that changed after `known`. A clock that must be copied is copied and joined in
+// one pass, without regard to its stamps; else the stamps lead to the blocks. Returns false when memory is
+// out.
 RB_INLINE bool join_recent(struct rb_engine *engine, struct rb_thread *t, const struct rb_rclock *seen,
                            uint64_t known, uint64_t version, bool *changed)
 {
@@ -147,7 +150,7 @@ bool rb_so_learn(struct rb_engine *engine, struct rb_thread *t, const struct rb_
     t->count.entries_total += engine->width;
     const uint64_t heard = t->fresh->changes[s->releaser];
     if (!rb_has_heard(heard, s->version)) {
-        const uint64_t known = rb_has_heard(s->version, heard) ? heard : 0; // 0: that was another user
+        const uint64_t known = rb_has_heard(s->version, heard) ? heard : 0; // 0: that was an earlier user
         t->fresh->changes[s->releaser] = s->version;
         if (!join_recent(engine, t, s->recent, known, version, &changed))
             return rb_engine_go_blind(engine, t);
@@ -162,7 +165,7 @@ bool rb_so_learn(struct rb_engine *engine, struct rb_thread *t, const struct rb_
     return false;
 }
 
-// The join of many: no single version speaks for it, so all of it is looked at.
+// The join of many sources: no single version stands for it, so all of it is read.
 static bool acquire_joined(struct rb_engine *engine, struct rb_thread *t, const struct rb_rclock *joined)
 {
     bool changed = false;
@@ -203,7 +206,7 @@ static bool knows_sync(const struct rb_thread *t, const struct rb_sync *s)
     return true;
 }
 
-// Leaves the object without sources; a list of few stays for the next.
+// Leaves the object without sources; the array of few stays for the next ones.
 static void drop_sources(struct rb_engine *engine, struct rb_sync *s)
 {
     if (s->sources == RB_JOINED) {
@@ -218,7 +221,7 @@ static void drop_sources(struct rb_engine *engine, struct rb_sync *s)
     s->sources = 0;
 }
 
-// The object held no source or several: this thread's release takes their place. The epoch has been stepped.
+// The object held no source or several: this thread's release replaces them. The epoch has been stepped.
 bool rb_so_replace(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     rb_rclock_ref(t->recent);
@@ -234,7 +237,7 @@ static bool release_sync(struct rb_engine *engine, struct rb_thread *t, struct r
     return rb_so_release(engine, t, s);
 }
 
-// Raises *joined to what a source says. False when memory is out.
+// Raises *joined to the clock of a source. Returns false when memory is out.
 static bool join_source(struct rb_engine *engine, struct rb_rclock **joined, const struct rb_source *s)
 {
     const uint32_t room = s->releaser < s->recent->size ? s->recent->size : s->releaser + 1;
@@ -252,7 +255,7 @@ static bool join_source(struct rb_engine *engine, struct rb_rclock **joined, con
     return true;
 }
 
-// From few sources to their join. False when memory is out.
+// Turns few sources into their join. Returns false when memory is out.
 static RB_NOINLINE bool collapse_sources(struct rb_engine *engine, struct rb_sync *s)
 {
     struct rb_rclock *joined = rb_rclock_new(engine->arena, engine->width);
@@ -270,7 +273,7 @@ static RB_NOINLINE bool collapse_sources(struct rb_engine *engine, struct rb_syn
     return true;
 }
 
-// Of few sources, those that t does not know; t's own release comes behind them.
+// Keeps the sources, of few, that t does not know; t's own release comes behind them.
 static void join_few(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     uint32_t kept = 0;

@@ -1,12 +1,12 @@
-// The part of SO (so.c) that most synchronisation needs and nothing more: inlined by callers that know which
-// engine runs. rb_so.acquire and rb_so.release are these and, where they decline, the slow paths.
+// The part of SO (so.c) that most synchronisation needs: inlined by callers that know which engine runs.
+// rb_so.acquire and rb_so.release are these functions and, where they decline, the slow paths.
 #ifndef RB_ENGINE_SO_FAST_H
 #define RB_ENGINE_SO_FAST_H
 
 #include "engine/engine.h"
 
-// Two comparisons: has this source anything that t does not know? One of its own has not, if it is not of an
-// earlier user of the slot.
+// Returns true if this source has nothing that t does not know, by two comparisons. A source of t itself
+// has nothing new, unless an earlier user of the slot made it.
 RB_INLINE bool rb_so_nothing_new(const struct rb_thread *t, const struct rb_source *s)
 {
     if (s->releaser == t->slot && rb_has_heard(t->version, s->version))
@@ -15,7 +15,7 @@ RB_INLINE bool rb_so_nothing_new(const struct rb_thread *t, const struct rb_sour
            s->published <= rb_rclock_get(t->recent, s->releaser);
 }
 
-// Learns what a source has to tell; always false.
+// Joins a source into t's clock; always returns false.
 bool rb_so_learn(struct rb_engine *, struct rb_thread *, const struct rb_source *);
 bool rb_so_acquire_several(struct rb_engine *, struct rb_thread *, struct rb_sync *);
 bool rb_so_replace(struct rb_engine *, struct rb_thread *, struct rb_sync *);

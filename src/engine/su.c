@@ -1,11 +1,11 @@
 // SU (Efficient Timestamping, algorithm 3): ST's timestamps, and beside each clock C a freshness clock U.
-// U_t[t] counts how many entries of C_t have ever changed; U_t[v] is what t knows of U_v[v]. A sync object
-// whose last releaser LR has U_s[LR] <= U_t[LR] can tell t nothing (proposition 5), and a release whose
-// U_t[t] == U_s[t] would write what is there.
+// U_t[t] counts how many entries of C_t have ever changed; U_t[v] is the part of U_v[v] that t knows. A
+// sync object whose last releaser LR has U_s[LR] <= U_t[LR] has nothing new for t (proposition 5). A
+// release with U_t[t] == U_s[t] would write the values that are there.
 //
-// The second skip needs C_s <= C_t, which the lock discipline gives (the same thread acquired s just before).
-// release_store has no such promise and always copies. After a join no single releaser speaks for s:
-// LR = RB_NO_SLOT, and acquires join in full.
+// The second skip needs C_s <= C_t, which the lock discipline gives (the same thread acquired s just
+// before). release_store has no such guarantee and always copies. After a join no single releaser stands
+// for s: LR = RB_NO_SLOT, and acquires join in full.
 #include <errno.h>
 
 #include "engine/access_history.h"
@@ -53,7 +53,7 @@ static void step_epoch(struct rb_thread *t)
     t->fresh->changes[t->slot]++;
 }
 
-// Gives `s` clocks with room for t's; false when memory is out.
+// Gives `s` clocks with room for t's. Returns false when memory is out.
 static bool room_in_sync(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     if (!s->vector) { // both or none

@@ -1,5 +1,5 @@
-// Built with -fno-tree-loop-distribute-patterns: the loops below must not become calls to memcpy or memset,
-// which inside a host program would be the intercepted ones.
+// Built with -fno-tree-loop-distribute-patterns: the loops below must not become calls of memcpy or memset.
+// Inside a host program these would be the intercepted functions.
 #include "engine/vclock.h"
 
 RB_SIMD static void zero32(uint32_t *to, uint32_t n)

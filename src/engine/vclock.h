@@ -1,8 +1,8 @@
-// Vector clocks: one local time a thread slot, dense, 64-byte aligned, and the freshness clocks U of the
-// sampling engines, which are the same with 64-bit entries.
+// Vector clocks: one local time a thread slot, dense, 64-byte aligned. The freshness clocks U of the
+// sampling engines are the same with 64-bit entries.
 //
-// A clock has room for `size` slots, a multiple of 16 (rb_clock_room); entries above count as 0. Times stay below 2^31, so
-// the loops may compare them as signed lanes.
+// A clock has room for `size` slots, a multiple of 16 (rb_clock_room); entries above count as 0. Times stay
+// below 2^31, so the loops may compare them as signed lanes.
 #ifndef RB_ENGINE_VCLOCK_H
 #define RB_ENGINE_VCLOCK_H
 
@@ -21,8 +21,9 @@ struct rb_fresh {
     uint64_t changes[];
 };
 
-// Room for so many slots: a multiple of 16, and above 64 one of four sizes between two powers of two. Clocks grow with
-// the number of threads; what one has outgrown another can use only if sizes are few.
+// Returns the room for so many slots: a multiple of 16, and above 64 one of four sizes between two powers
+// of two. Clocks grow with the number of threads. Few sizes let another clock use the blocks that one has
+// outgrown.
 static inline uint32_t rb_clock_room(uint32_t slots)
 {
     const uint32_t step = slots > 64 ? 1u << (29 - __builtin_clz(slots - 1)) : 16;
@@ -40,15 +41,15 @@ RB_INLINE uint64_t rb_fresh_get(const struct rb_fresh *f, uint32_t slot)
     return slot < f->size ? f->changes[slot] : 0;
 }
 
-// All zero, with room for at least `slots`; NULL when memory is out.
+// Returns a clock of zeros with room for at least `slots`; NULL when memory is out.
 struct rb_vclock *rb_vclock_new(struct rb_arena *a, uint32_t slots);
 void rb_vclock_free(struct rb_arena *a, struct rb_vclock *c);
-// Makes room; the clock may move. False when memory is out (nothing changed).
+// Makes room; the clock may move. Returns false when memory is out (nothing changed).
 bool rb_vclock_reserve(struct rb_arena *a, struct rb_vclock **c, uint32_t slots);
 // to = from, and to = max(to, from) entry by entry; `to` has room for from->size.
 void rb_vclock_copy(struct rb_vclock *to, const struct rb_vclock *from);
 void rb_vclock_join(struct rb_vclock *to, const struct rb_vclock *from);
-// The join, and how many entries rose.
+// Joins, and returns the number of entries that rose.
 uint32_t rb_vclock_join_count(struct rb_vclock *to, const struct rb_vclock *from);
 
 struct rb_fresh *rb_fresh_new(struct rb_arena *a, uint32_t slots);

@@ -1,5 +1,5 @@
-// Whole vector clocks, and the two engines that consist of them and the exact access history: DJIT+ and ST. They
-// differ in when the local epoch grows.
+// Whole vector clocks, and the two engines that consist of them and the exact access history: DJIT+ and ST.
+// They differ in when the local epoch grows.
 #include "engine/vector_sync.h"
 
 #include <errno.h>
@@ -41,8 +41,8 @@ bool rb_vector_acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_
     return false;
 }
 
-// The part that both releases share: the epoch step, and a vector in `s` with room for t's. False when memory
-// is out.
+// The part that both releases share: the epoch step, and a vector in `s` with room for t's. Returns false
+// when memory is out.
 static bool begin_release(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     if (t->sampled || engine->ops->every_release) {
@@ -79,8 +79,8 @@ void rb_vector_sync_clear(struct rb_engine *engine, struct rb_sync *s)
 
 // ---- the engines ----------------------------------------------------------------------------------------
 
-// DJIT+ (Pozniansky and Schuster): vector clocks everywhere, a new local epoch at every release. The access
-// history is the exact one, which is what DJIT+'s read and write vectors of each variable amount to.
+// DJIT+ (Pozniansky and Schuster): vector clocks everywhere, and a new local epoch at every release. Its
+// access history is the exact one: DJIT+'s read and write vectors of each variable amount to that.
 const struct rb_engine_ops rb_djit = {
     .name = "djit",
     .help = "DJIT+: whole vector clocks, every access exact",

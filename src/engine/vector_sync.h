@@ -1,5 +1,5 @@
-// Synchronisation by whole vector clocks, as DJIT+, FastTrack and ST do it: every acquire joins T entries,
-// every release copies T entries. When the local epoch grows is in the engine's table.
+// Synchronisation by whole vector clocks, as in DJIT+, FastTrack and ST: every acquire joins T entries,
+// every release copies T entries. The engine's table says when the local epoch grows.
 #ifndef RB_ENGINE_VECTOR_SYNC_H
 #define RB_ENGINE_VECTOR_SYNC_H
 

@@ -1,8 +1,8 @@
-// Where an access happened, in one word: what a report needs and the engines only carry.
+// The place of an access in one word: reports need it, and the engines only carry it.
 //   63..24  event number, below 2^40
 //   23..0   location (code location number), below 2^24
-// Offline only; the running program packs a stack number instead. The engines never look inside; where
-// several earlier accesses race, FastTrack names the one with the largest word, which here is the latest.
+// Offline only; the running program packs a stack number instead. The engines never look inside. If several
+// earlier accesses race, FastTrack names the one with the largest word, which here is the latest.
 #ifndef RB_ENGINE_WHERE_H
 #define RB_ENGINE_WHERE_H
 
