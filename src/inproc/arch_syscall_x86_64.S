@@ -1,5 +1,5 @@
-// The bare system call, with libc's convention for errors. All files of ours inside other people's programs are built with
-// syscall=rb_raw_syscall: what we do is never taken for something that the program does.
+// The bare system call, with libc's convention for errors. All files of ours inside other people's programs
+// are built with syscall=rb_raw_syscall: our calls are never taken for calls of the program.
 #include <asm/unistd_64.h>
 #undef syscall // the instruction
 
@@ -58,9 +58,10 @@ syscall:
 	.cfi_endproc
 	.size	syscall, . - syscall
 
-// A call that makes a process or a thread. process.c decides which (rb_process_by_number): 0 is a thread, else the
-// number to call. Nothing of ours is on the stack at the call, and no register but the arguments' has changed: the
-// child goes on from there, on a copy of the stack or on another one that begins with its return address.
+// A call that makes a process or a thread. process.c decides which (rb_process_by_number): 0 is a thread,
+// else the number to call. Nothing of ours is on the stack at the call, and only the argument registers
+// have changed. The child continues from there, on a copy of the stack or on another stack that begins with
+// its return address.
 	.type	process_by_number, @function
 process_by_number: // (number, a, b, c, d, e, f)
 	.cfi_startproc

@@ -1,12 +1,11 @@
-// Data breakpoints of the kernel's, opened once and moved by an ioctl.
+// Data breakpoints of the kernel, opened once and moved by an ioctl.
 //
 // Threads       `inherit_thread` gives them to all threads made since, by clones of the events, and not to
 //               children of fork. One ioctl moves or disables a breakpoint in all threads, and has done so
 //               when it returns.
-// Descriptors   far from those that the program gets; the program can close them nevertheless, and then a
-//               set or clear fails and says so.
-// Clearing      takes no lock: who holds one may be what the trap interrupted, and the trap would come again
-//               and again.
+// Descriptors   far from those that the program gets. The program can close them nevertheless; then a set or
+//               clear fails and says so.
+// Clearing      takes no lock: the trap may have interrupted its holder, and would come again and again.
 #include "inproc/breakpoints.h"
 
 #include <errno.h>
@@ -25,12 +24,12 @@
 #define HARD_TRAP 4                   // si_code TRAP_HWBKPT
 #define INT1      0xf1u
 
-// As the kernel has it; libc's siginfo_t may be older.
+// The kernel's layout; libc's siginfo_t may be older.
 struct trap_info {
     int number, error, code, pad;
     uintptr_t address;
     uint64_t data;
-    uint32_t type, flags; // bit 0 of flags: it came late, for the signal was blocked
+    uint32_t type, flags; // bit 0 of flags: the signal was blocked, so it came late
 };
 
 struct rb_breakpoints rb_breakpoints;
@@ -79,9 +78,10 @@ void rb_breakpoints_clear_all(void)
             rb_breakpoint_clear(i);
 }
 
-// On a virtual machine a debug exception may come without its cause: that of a breakpoint that has been moved
-// since, or none. The kernel says what it says to a debugger then, and of no cause at all what it says of the
-// instruction int1, by which a program of its own might come here: after it, on some processors before it.
+// Returns true for a debug exception without its cause, as virtual machines deliver them. The cause may be
+// a breakpoint that has been moved since: then the kernel sends the code that a debugger would get. It may
+// be missing: then the kernel sends the code of the instruction int1. A program may use int1 itself: the
+// trap comes after it, on some processors before it.
 static bool is_without_cause(const struct trap_info *trap, const ucontext_t *context)
 {
     const uint8_t *pc = (const uint8_t *)context->uc_mcontext.gregs[REG_RIP];
@@ -107,8 +107,8 @@ struct rb_breakpoint_hit rb_breakpoint_hit(const siginfo_t *info, const ucontext
 
 // ---- opening -------------------------------------------------------------------------------------------
 
-// A descriptor far from those that the program gets: just below its limit. It is read from, so it must not
-// become another file's, should the program close it.
+// Moves a descriptor far from those that the program gets: just below its limit. The descriptor is read
+// from, so it must not become another file's if the program closes it.
 static int move_far_away(int fd)
 {
     struct rlimit limit;
@@ -166,7 +166,7 @@ bool rb_breakpoints_are_ours(void)
     return process == (pid_t)syscall(SYS_getpid);
 }
 
-// Before 5.19 a trap that found SIGTRAP blocked killed the process.
+// Before 5.19 a trap killed the process if it found SIGTRAP blocked.
 static bool kernel_is_new(void)
 {
     struct utsname u;
@@ -197,7 +197,7 @@ bool rb_breakpoints_traced(void)
     return false;
 }
 
-// Does one really trap, and what does that cost? The best of some.
+// Returns true if a breakpoint really traps; measures the cost, the least of some.
 static bool try_one(void)
 {
     uint64_t least = UINT64_MAX;

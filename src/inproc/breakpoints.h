@@ -1,8 +1,8 @@
-// The machine's data breakpoints, as the kernel gives them (perf_event_open): one set of up to four for all
-// threads of the process. What is done with a hit is the caller's: run/watchpoint/watchpoints.c, run/watchpoint/trap_races.c,
-// and the agent of `railbird watch`. Libc alone, and no malloc.
+// The machine's data breakpoints, provided by the kernel (perf_event_open): one set of up to four for all
+// threads of the process. The caller decides about a hit: run/watchpoint/watchpoints.c,
+// run/watchpoint/collide.c, and the agent of `railbird watch`. Libc alone, and no malloc.
 //
-// A trap comes after the instruction and on its thread, as SIGTRAP, before anything else runs there.
+// A trap comes after the instruction and on its thread, as SIGTRAP, before any other code runs there.
 #ifndef RB_INPROC_BREAKPOINTS_H
 #define RB_INPROC_BREAKPOINTS_H
 
@@ -14,51 +14,53 @@
 
 #define RB_BREAKPOINTS     4u    // at most
 #define RB_BREAKPOINT_NONE 0xffu // a SIGTRAP that is none of ours
-#define RB_BREAKPOINT_LOST 0xfeu // ours, and nothing is left to do
+#define RB_BREAKPOINT_LOST 0xfeu // ours, and there is nothing left to do
 
 struct rb_breakpoint {
     int fd;
-    bool set; // or about to be; written before the kernel is told
+    bool set; // or about to be; written before the kernel is called
     struct perf_event_attr attr;
 };
 
-// Written by the thread that opens; later `attr` by who sets one, of which there must be one at a time, and
-// `set` by anybody.
+// Written by the thread that opens them. Later `attr` is written by the thread that sets one, one thread at
+// a time, and `set` by any thread.
 struct rb_breakpoints {
     uint32_t count; // 0: not open
     struct rb_breakpoint at[RB_BREAKPOINTS];
-    uint64_t trap_ticks; // what a trap costs, but for what is done in it; rb_arch_ticks
+    uint64_t trap_ticks; // cost of a trap without the handler's own work; rb_arch_ticks
 };
 extern struct rb_breakpoints rb_breakpoints;
 
-// What a SIGTRAP says.
+// The contents of a SIGTRAP.
 struct rb_breakpoint_hit {
     unsigned number;   // of the breakpoint, or RB_BREAKPOINT_NONE, RB_BREAKPOINT_LOST
     uintptr_t address; // that it was set to when it was hit
     bool late;         // the signal was blocked: the thread has gone on since
 };
 
-// Opens them for the calling thread and for all that it and its descendants make from now on, and not for
-// children of fork; so it is to be called before the second thread. `take_sigtrap` installs the handler,
-// which asks rb_breakpoint_hit. NULL, or the words for why there are none; then all is closed again.
+// Opens them for the calling thread and for all threads that it and its descendants create from now on, but
+// not for children of fork. So it must be called before the second thread. `take_sigtrap` installs the
+// handler, which calls rb_breakpoint_hit. Returns NULL, or the reason why there are none; then all is
+// closed again.
 const char *rb_breakpoints_open(bool (*take_sigtrap)(void));
-// Also for the child of fork, whose descriptors are the parent's events.
+// Closes them; also for the child of fork, whose descriptors are the parent's events.
 void rb_breakpoints_close(void);
 bool rb_breakpoints_are_ours(void); // this process opened them: false in a child, also of vfork
-// A debugger would be shown every trap, and stop. Reads a file of /proc.
+// Returns true if a debugger is attached: it would be shown every trap, and stop. Reads a file of /proc.
 bool rb_breakpoints_traced(void);
-// Hits of which no handler heard, since the last call: a thread that has SIGTRAP blocked by means that are
-// not seen is slowed down by each. One thread at a time.
+// Returns the hits since the last call that no handler received. A thread that has blocked SIGTRAP by means
+// unknown to us is slowed down by each. One thread at a time.
 int64_t rb_breakpoints_unheard(void);
 
-// The largest piece at the beginning of the bytes that one can have: 1, 2, 4 or 8, aligned.
+// Returns the largest piece at the beginning of the bytes that one can cover: 1, 2, 4 or 8, aligned.
 unsigned rb_breakpoint_piece(uintptr_t address, uint64_t size);
-// Sets or moves one, in all threads; one caller at a time. False: the descriptor is not ours any more.
+// Sets or moves one, in all threads; one caller at a time. Returns false if the descriptor is not ours any
+// more.
 bool rb_breakpoint_set(unsigned number, uintptr_t address, unsigned bytes, bool writes_only);
-// By anybody, at any time, also from within a trap.
+// Clears one; from any thread, at any time, also from within a trap.
 bool rb_breakpoint_clear(unsigned number);
 void rb_breakpoints_clear_all(void); // those that are set, if they are ours
-// For the handler of SIGTRAP; counts the hit as heard.
+// Decodes a SIGTRAP for its handler; counts the hit as received.
 struct rb_breakpoint_hit rb_breakpoint_hit(const siginfo_t *info, const ucontext_t *context);
 
 static inline bool rb_breakpoint_is_set(unsigned number)

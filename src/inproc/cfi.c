@@ -1,5 +1,5 @@
-// The interpreter keeps one row: how to find the CFA, the return address and rbp. Other registers are read
-// over. A row that a rule cannot express gives the rule STOP (or an rbp that is lost).
+// The interpreter keeps one row: how to find the CFA, the return address and rbp. Instructions for other
+// registers are skipped. A row that a rule cannot express gives the rule STOP (or an rbp that is lost).
 //
 // Termination: every loop takes at least one byte from a reader, and readers end.
 #include "inproc/cfi.h"
@@ -24,7 +24,7 @@ struct row {
 
 // ---- entries -------------------------------------------------------------------------------------------
 
-// A common information entry (CIE): what many entries (FDE) share.
+// A common information entry (CIE): the part that many entries (FDE) share.
 struct common {
     uint64_t code_align, data_align, pc_register;
     uint8_t pointers; // encoding
@@ -33,7 +33,7 @@ struct common {
     struct reader program;
 };
 
-// The body of the entry that begins at r; false at the terminator.
+// Finds the body of the entry that begins at r. Returns false at the terminator.
 static bool body_of(struct reader *r, struct reader *body)
 {
     uint64_t length = reader_take(r, 4);
@@ -142,7 +142,7 @@ enum {
 
 struct machine {
     const struct common *common;
-    uintptr_t location, pc; // of the row; asked for
+    uintptr_t location, pc; // of the row; and the pc that the caller looks for
     struct row row, initial;
     struct row remembered[MOST_REMEMBERED];
     unsigned depth;
@@ -185,7 +185,7 @@ static void set_cfa_offset(struct machine *m, uint64_t offset)
     m->row.cfa.known &= !m->row.cfa.loaded;
 }
 
-// Those that say where a register is.
+// Runs the instructions that set the location of a register.
 static bool register_instruction(struct machine *m, struct reader *r, uint8_t op)
 {
     const uint64_t reg = reader_leb(r, false), scale = m->common->data_align;
@@ -230,7 +230,7 @@ static bool register_instruction(struct machine *m, struct reader *r, uint8_t op
     }
 }
 
-// Those that say where the CFA is.
+// Runs the instructions that set the location of the CFA.
 static bool cfa_instruction(struct machine *m, struct reader *r, uint8_t op)
 {
     const uint64_t scale = m->common->data_align;
@@ -261,7 +261,8 @@ static bool cfa_instruction(struct machine *m, struct reader *r, uint8_t op)
     }
 }
 
-// Those that move on to the next row. The row for pc is the last that begins at or before it.
+// Runs the instructions that move on to the next row. The row for pc is the last that begins at or before
+// it.
 static bool advance_instruction(struct machine *m, struct reader *r, uint8_t op)
 {
     const uint64_t scale = m->common->code_align;
@@ -310,7 +311,7 @@ static bool other_instruction(struct machine *m, struct reader *r, uint8_t op)
     }
 }
 
-// Runs the program until the row for pc is complete; false if it makes no sense.
+// Runs the program until the row for pc is complete. Returns false if it is malformed.
 static bool run_program(struct machine *m, struct reader r)
 {
     while (r.at < r.end && m->location <= m->pc) {
@@ -413,7 +414,7 @@ static struct reader reader_at(struct rb_cfi_bytes bytes, uintptr_t address)
     return (struct reader){bytes.lo + (address - (uintptr_t)bytes.lo), bytes.hi, false};
 }
 
-// The rule of one entry, given its body; NOWHERE if it is a common one or does not describe pc.
+// Returns the rule of one entry, given its body; NOWHERE if it is a common one or does not describe pc.
 static uint64_t rule_of_entry(struct rb_cfi_bytes bytes, struct reader body, uintptr_t pc)
 {
     const uint64_t nowhere = RB_RULE_NOWHERE, stop = RB_RULE_STOP;
@@ -436,7 +437,7 @@ static uint64_t rule_of_entry(struct rb_cfi_bytes bytes, struct reader body, uin
         reader_skip(&body, reader_leb(&body, false));
     if (body.bad)
         return stop;
-    struct machine m; // too large to be cleared as a whole, and need not be
+    struct machine m; // too large to be cleared as a whole, which is not needed
     m.common = &common;
     m.pc = pc;
     m.location = 0;
@@ -477,7 +478,7 @@ uint64_t rb_cfi_scan(struct rb_cfi_bytes bytes, uintptr_t entries, uintptr_t pc)
     return RB_RULE_STOP;
 }
 
-// The table's last entry that begins at or before pc, by halving.
+// Finds the table's last entry that begins at or before pc, by halving.
 static enum rb_cfi_found search_table(struct reader table, uint64_t count, uint8_t encoding, uintptr_t data,
                                       uintptr_t pc, uintptr_t *address)
 {

@@ -1,6 +1,6 @@
-// Call frame information (.eh_frame, .eh_frame_hdr; LSB 5 chapter 10, DWARF 4 section 6.4): from bytes and a
-// pc to a rule. Pure: no state, no system, no memory but the bytes given, whatever they contain. Bytes are
-// trusted for nothing but being readable from `lo` to `hi`.
+// Call frame information (.eh_frame, .eh_frame_hdr; LSB 5 chapter 10, DWARF 4 section 6.4): from bytes and
+// a pc to a rule. Pure: no state, no system call, no memory outside the bytes given. The bytes may have any
+// contents; they need only be readable from `lo` to `hi`.
 #ifndef RB_INPROC_CFI_H
 #define RB_INPROC_CFI_H
 
@@ -13,18 +13,19 @@ struct rb_cfi_bytes {
 };
 
 enum rb_cfi_found {
-    RB_CFI_NONE,  // nobody describes the pc, or the header makes no sense
-    RB_CFI_ENTRY, // *address is the one entry that could
+    RB_CFI_NONE,  // no entry describes the pc, or the header is malformed
+    RB_CFI_ENTRY, // *address is the only entry that may describe it
     RB_CFI_SCAN,  // no table to search: *address is where the entries begin
 };
 
 // Searches the header's table for pc. The header begins at `bytes.lo`.
 enum rb_cfi_found rb_cfi_search(struct rb_cfi_bytes bytes, uintptr_t pc, uintptr_t *address);
 
-// The rule for the instruction at pc that the entry at `entry` gives: STOP if it does not describe pc.
+// Returns the rule that the entry at `entry` gives for the instruction at pc: STOP if it does not describe
+// pc.
 uint64_t rb_cfi_rule(struct rb_cfi_bytes bytes, uintptr_t entry, uintptr_t pc);
 
-// The same from the first entry, of those from `entries` on, that describes pc.
+// Returns the rule of the first entry, of those from `entries` on, that describes pc.
 uint64_t rb_cfi_scan(struct rb_cfi_bytes bytes, uintptr_t entries, uintptr_t pc);
 
 #pragma GCC visibility pop

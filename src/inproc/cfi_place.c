@@ -38,7 +38,7 @@ enum {
     OP_NOP = 0x96,
 };
 
-// left op right; only sums may have a base.
+// Applies a binary operator, *a op *b; only sums may have a base.
 static bool apply_binary(uint8_t op, struct place *a, const struct place *b)
 {
     if (op == OP_PLUS && is_constant(a)) {

@@ -1,4 +1,5 @@
-// Where something is, as far as stacks need it: what an expression of call frame information comes to.
+// The location of a value, as far as stack walks need it: the result of an expression of call frame
+// information.
 #ifndef RB_INPROC_CFI_PLACE_H
 #define RB_INPROC_CFI_PLACE_H
 
@@ -25,7 +26,7 @@ static inline struct place place_constant(uint64_t value)
     return (struct place){.known = true, .at = value};
 }
 
-// A register's value plus an offset; the pc is known, other registers than rsp and rbp are not.
+// Returns a register's value plus an offset. The pc is known; other registers than rsp and rbp are not.
 static inline struct place place_register(uint64_t reg, uint64_t offset, uintptr_t pc)
 {
     struct place p = place_constant(offset);
@@ -41,8 +42,8 @@ static inline struct place place_register(uint64_t reg, uint64_t offset, uintptr
     return p;
 }
 
-// The value of an expression, which starts with the CFA on its stack or with nothing. Not .known if it is
-// more than a place can say.
+// Evaluates an expression, which starts with the CFA on its stack or with an empty stack. The result is not
+// .known if a place cannot express it.
 struct place rb_cfi_evaluate(struct reader *e, bool with_cfa, uintptr_t pc);
 
 #pragma GCC visibility pop

@@ -1,5 +1,5 @@
-// Bytes of call frame information, read without ever leaving them: a reader that comes to its end stays there
-// and is `bad`. Arithmetic is unsigned, so garbage wraps instead of being undefined.
+// Reads the bytes of call frame information and never passes their end: a reader at its end stays there and
+// is `bad`. Arithmetic is unsigned, so malformed input wraps instead of being undefined.
 #ifndef RB_INPROC_CFI_READER_H
 #define RB_INPROC_CFI_READER_H
 
@@ -16,7 +16,7 @@ enum { PE_ULEB = 1, PE_U2 = 2, PE_U4 = 3, PE_U8 = 4, PE_SLEB = 9, PE_S2 = 10, PE
 
 struct reader {
     const uint8_t *at, *end;
-    bool bad; // read past the end, or saw what cannot be
+    bool bad; // read past the end, or met an impossible value
 };
 
 static inline size_t reader_left(const struct reader *r)
@@ -76,7 +76,7 @@ static inline void reader_skip(struct reader *r, uint64_t bytes)
         r->at += bytes;
 }
 
-// The next `bytes` bytes as a reader of their own.
+// Returns the next `bytes` bytes as a reader of their own.
 static inline struct reader reader_part(struct reader *r, uint64_t bytes)
 {
     struct reader p = {r->at, r->at, false};
@@ -89,7 +89,8 @@ static inline struct reader reader_part(struct reader *r, uint64_t bytes)
     return p;
 }
 
-// An encoded pointer. Relative to text or function start, and indirect, are never used for what we read.
+// Reads an encoded pointer. The encodings relative to text or function start, and indirect, never occur in
+// our input.
 static inline uintptr_t reader_pointer(struct reader *r, uint8_t encoding, uintptr_t data)
 {
     const uintptr_t here = (uintptr_t)r->at;

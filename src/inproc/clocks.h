@@ -1,4 +1,4 @@
-// The kernel's clocks, asked for directly: clock_gettime is one of the functions programs replace. In a sandboxed process they
+// The kernel's clocks, read by system call: programs replace clock_gettime. In a sandboxed process they
 // stand at 0.
 #ifndef RB_INPROC_CLOCKS_H
 #define RB_INPROC_CLOCKS_H

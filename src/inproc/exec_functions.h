@@ -1,6 +1,6 @@
-// The functions that make another program of the process, or of a child: what they hand on may have to go
-// without our libraries (preload.c). In the middle of a program they are called rarely; in a shell below
-// `railbird run` they are all there is.
+// The functions that make another program of the process, or of a child. The environment that they hand on
+// may have to go without our libraries (preload.c). In most programs they are called rarely; a shell below
+// `railbird run` calls little else.
 //
 // They may be called in a child of fork, so room is taken on the stack.
 //

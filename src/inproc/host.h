@@ -1,11 +1,11 @@
-// The host of the code inside somebody else's process: the library that it is part of (the runtime, or the agent
-// of `railbird watch`), and the environment of the process. The library fills in rb_host and rb_options when it
-// starts; all of it is read only from then on, except `sandboxed`.
+// The host of the code inside somebody else's process. It is the library that the code is part of (the
+// runtime, or the agent of `railbird watch`), and the environment of the process. The library fills in
+// rb_host and rb_options when it starts; all of it is read only from then on, except `sandboxed`.
 //
 // Invariant: in secure execution nothing is taken from the environment, because the caller wrote it and the
-// program has rights that the caller lacks. The kernel says so with AT_SECURE (getauxval(3)): setuid, setgid,
-// file capabilities, or a security module. The rule is that of secure_getenv(3). Only host.c reads the
-// environment.
+// program has rights that the caller lacks. The kernel says so with AT_SECURE (getauxval(3)): setuid,
+// setgid, file capabilities, or a security module. The rule is that of secure_getenv(3). Only host.c reads
+// the environment.
 #ifndef RB_INPROC_HOST_H
 #define RB_INPROC_HOST_H
 

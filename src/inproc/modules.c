@@ -12,7 +12,8 @@
 
 static char program[4096];
 
-// The name that exec was given, for where /proc is not mounted; it is relative to the folder of the start.
+// Returns the name that exec was given, for systems without /proc; it is relative to the folder of the
+// start.
 static void take_given_name(void)
 {
     const char *given = (const char *)getauxval(AT_EXECFN);
@@ -39,7 +40,7 @@ const char *rb_program_path(void)
     return program;
 }
 
-// Notes are at most a page or two; a build-id is 20 bytes as a rule, 32 at most here.
+// Notes are at most a page or two. A build-id usually has 20 bytes, here at most 32.
 static void read_build_id(const char *at, size_t bytes, char *hex)
 {
     while (bytes >= sizeof(ElfW(Nhdr))) {
@@ -63,10 +64,10 @@ static void read_build_id(const char *at, size_t bytes, char *hex)
 }
 
 // ---- names that are not absolute -----------------------------------------------------------------------
-// The loader keeps a library's name as it was asked for, by dlopen or by a relative rpath; once the program
-// has changed its folder, and in the tool's process, such a name means nothing. The kernel knows the file.
-// Its name is looked up once while the same libraries are loaded, and kept for good: programs load few
-// libraries that way.
+// The loader keeps a library's name in the form in which it was requested, by dlopen or by a relative
+// rpath. Once the program has changed its folder, and in the tool's process, a relative name means nothing.
+// The kernel knows the file. Its name is looked up once while the same libraries are loaded, and kept for
+// good: programs load few libraries that way.
 
 struct place {
     struct place *next;
@@ -82,7 +83,7 @@ static struct place *places_now(void)
 
 #define LINE 4352u // of the kernel's list of maps: a path and what is before it
 
-// from-to, in hexadecimal, with the address in it?
+// Returns true if the line's range (from-to, in hexadecimal) holds the address.
 static bool line_holds(const char *line, uintptr_t address)
 {
     uintptr_t bound[2] = {0, 0};
@@ -93,7 +94,7 @@ static bool line_holds(const char *line, uintptr_t address)
     return bound[0] <= address && address < bound[1];
 }
 
-// The name in a line, which is ended here; NULL if what is mapped is no file.
+// Returns the name in a line, which is ended here; NULL if the mapping is not a file.
 static char *name_in(char *line)
 {
     static const char gone[] = " (deleted)";
@@ -109,8 +110,8 @@ static char *name_in(char *line)
     return *line ? line : NULL;
 }
 
-// The line of the process's maps that holds the address, whole lines at a time. Asked of this thread: of a
-// process whose main thread has ended the kernel says nothing.
+// Finds the line of the process's maps that holds the address, reading whole lines. It reads the maps of
+// this thread: for a process whose main thread has ended the kernel returns nothing.
 static char *find_line(char room[LINE], uintptr_t address)
 {
     const int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0);

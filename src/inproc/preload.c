@@ -1,6 +1,6 @@
-// Takes our libraries out of LD_PRELOAD for a program that cannot load them and is started by one that has them.
-// Such programs use another loader than glibc's for x86-64 (musl, 32 bits), or an AddressSanitizer that must
-// come first.
+// Takes our libraries out of LD_PRELOAD for a program that cannot load them, started by a program that has
+// them. Such programs use another loader than glibc's for x86-64 (musl, 32 bits), or an AddressSanitizer that
+// must come first.
 //
 // A child of fork calls these functions: no allocation, no lock. The file is read by system calls.
 #include <elf.h>
@@ -30,7 +30,7 @@ static size_t length_of(const char *text)
 }
 
 // ---- the variable --------------------------------------------------------------------------------------
-// `railbird run` and `watch` put a library of ours first, and more from a folder beside it behind that.
+// `railbird run` and `watch` put a library of ours first; further names from a folder beside it follow.
 
 // Returns the length of the folder that our libraries are in, or 0.
 static size_t our_folder(const char *list)
@@ -116,7 +116,7 @@ static bool read_at(int fd, void *to, size_t bytes, uint64_t offset)
     return syscall(SYS_pread64, fd, to, bytes, offset) == (long)bytes;
 }
 
-// Reads what there is of a string, and ends it.
+// Reads a string up to the end of the room or the file, and ends it.
 static void read_text(int fd, char *to, size_t room, uint64_t offset)
 {
     const long got = syscall(SYS_pread64, fd, to, room - 1, offset);

@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#define PATIENCE 4096u // turns, before it asks for a holder
+#define PATIENCE 4096u // turns between checks for a missing holder
 
 bool rb_spin_never_yields;
 bool (*rb_spin_is_copy)(void);

@@ -1,5 +1,5 @@
 // The runtime's lock: one word, held for tens of instructions, never across a call into the program or the
-// kernel. Whoever takes it is inside the runtime's guard (rt.h), so no signal handler runs on top of a holder
+// kernel. The holder is inside the runtime's guard (rt.h), so no signal handler runs on top of a holder,
 // and a thread never waits for itself. A waiter yields when the holder seems to have lost its core.
 #ifndef RB_INPROC_SPIN_H
 #define RB_INPROC_SPIN_H
@@ -8,10 +8,11 @@
 
 typedef uint32_t rb_spin; // 0 free, 1 held
 
-void rb_spin_wait(rb_spin *lock); // until it looks free
-// Returns true in a process that is a copy of ours: the threads that held its locks are not in it. NULL: never asked.
+void rb_spin_wait(rb_spin *lock); // returns when it looks free
+// Returns true in a process that is a copy of ours: the threads that held its locks are not in it. NULL: no
+// such check.
 extern bool (*rb_spin_is_copy)(void);
-extern bool rb_spin_never_yields; // the kernel may not be asked (sandbox.c)
+extern bool rb_spin_never_yields; // the kernel must not be called (sandbox.h)
 
 RB_INLINE bool rb_spin_try(rb_spin *lock)
 {

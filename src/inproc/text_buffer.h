@@ -1,5 +1,5 @@
-// Text built in a fixed buffer: JSON for reports and statistics, without stdio. What does not fit is left out
-// and `full` says so.
+// Text built in a fixed buffer: JSON for reports and statistics, without stdio. Text that does not fit is
+// left out and sets `full`.
 #ifndef RB_INPROC_TEXT_BUFFER_H
 #define RB_INPROC_TEXT_BUFFER_H
 
@@ -52,7 +52,7 @@ static inline void rb_put_hex(struct rb_text *t, uint64_t n)
         rb_put_char(t, "0123456789abcdef"[n >> shift & 15]);
 }
 
-// A JSON string. Bytes that are no ASCII are passed on: names are UTF-8, or the reader replaces them.
+// Puts a JSON string. Bytes beyond ASCII are passed on: names are UTF-8, or the reader replaces them.
 static inline void rb_put_string(struct rb_text *t, const char *s)
 {
     rb_put_char(t, '"');

@@ -94,7 +94,7 @@ static void append_text(const char *path, bool lines, const char *text, size_t b
     syscall(SYS_close, fd);
 }
 
-// log_path means a file a process, as TSan has it.
+// log_path means a file for each process, as in TSan.
 const char *rb_log_file(char *room, size_t bytes)
 {
     struct rb_text t;
@@ -125,8 +125,9 @@ void rb_tool_keep(const char *record, size_t bytes)
 
 // ---- the process ---------------------------------------------------------------------------------------
 
-// Two processes: exec turns any child into one whose end is announced to the program, so the tool is a child
-// of a process in the middle that never execs. Made without an exit signal, that one ends unnoticed.
+// Two processes: exec turns any child into one whose end is announced to the program. So the tool is a
+// child of a process in the middle that never execs. That process is created without an exit signal, so it
+// ends unnoticed.
 struct launch {
     const char *path;
     char *const *arguments;
@@ -136,12 +137,12 @@ struct launch {
     volatile int tool; // its process
 };
 
-// In the tool's process, which shares our memory until it execs: system calls alone.
-static int in_tool(void *given)
+// Runs in the tool's process, which shares our memory until it execs: system calls alone.
+static int exec_tool(void *given)
 {
     const struct launch *l = given;
 
-    // On the program's own input it would find no record.
+    // With the program's own input it would find no record.
     if ((rb_report_fd == 2 || syscall(SYS_dup3, rb_report_fd, 2, 0) >= 0) &&
         syscall(SYS_dup3, l->input, 0, 0) >= 0 && (l->output < 0 || syscall(SYS_dup3, l->output, 1, 0) >= 0))
         syscall(SYS_execve, l->path, l->arguments, l->environment);
@@ -149,8 +150,8 @@ static int in_tool(void *given)
     return 127;
 }
 
-// In the process in the middle, which shares our memory all the time.
-static int in_middle(void *given)
+// Runs in the process in the middle, which shares our memory all the time.
+static int run_middle(void *given)
 {
     static const struct {
         void *handler;
@@ -159,9 +160,9 @@ static int in_middle(void *given)
     struct launch *l = given;
     int status = 0;
 
-    // Its own copy. Where the program ignores SIGCHLD, nothing would be left to wait for.
+    // Its own copy: if the program ignores SIGCHLD, there would be no child left to wait for.
     syscall(SYS_rt_sigaction, SIGCHLD, &standard, NULL, 8);
-    l->tool = clone(in_tool, l->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, l);
+    l->tool = clone(exec_tool, l->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, l);
     if (l->tool < 0 || syscall(SYS_wait4, l->tool, &status, 0, NULL) != l->tool || !WIFEXITED(status))
         syscall(SYS_exit, 127);
     syscall(SYS_exit, WEXITSTATUS(status));
@@ -219,8 +220,9 @@ static int wait_for(pid_t middle, const struct launch *l)
     }
 }
 
-// Not one of the standard descriptors, which a program may have closed and the tool gets anew. -1: all of the
-// record is not to be had there (no descriptor left, RLIMIT_FSIZE).
+// Returns a file in memory with the record. It is not one of the standard descriptors, which a program may
+// have closed and the tool gets anew. Returns -1 if it cannot hold the whole record (no descriptor left,
+// RLIMIT_FSIZE).
 static int memory_file(const char *record, size_t bytes)
 {
     const int made = (int)syscall(SYS_memfd_create, "railbird-report", 1 /* MFD_CLOEXEC */);
@@ -238,7 +240,7 @@ static int memory_file(const char *record, size_t bytes)
     return fd;
 }
 
-// The tool with these words and this standard input: its exit status, or -1.
+// Runs the tool with these words and this standard input. Returns its exit status, or -1.
 static int run_words(const char *path, const char *const *words, char *const *environment, char *stack,
                      int input, int output)
 {
@@ -248,7 +250,7 @@ static int run_words(const char *path, const char *const *words, char *const *en
 
     sigfillset(&all);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8); // the child must not run a handler of ours
-    const int middle = clone(in_middle, stack + 2 * STACK_BYTES, CLONE_VM, &l);
+    const int middle = clone(run_middle, stack + 2 * STACK_BYTES, CLONE_VM, &l);
     const int status = middle < 0 ? -1 : wait_for(middle, &l);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
     return status;
@@ -278,9 +280,9 @@ static enum rb_tool_answer run_tool(const char *path, const char *record, size_t
         return RB_TOOL_MISSING;
     const int status = run_words(path, arguments, environment, stack, input, -1);
     syscall(SYS_close, input);
-    if (status == 0 || status == 1) // 1: printed, but a file could not be written, which it has said
+    if (status == 0 || status == 1) // 1: printed, but not written to a file
         return RB_TOOL_REPORTED;
-    return status == 3 ? RB_TOOL_SUPPRESSED : RB_TOOL_MISSING; // 4: it found no record
+    return status == 3 ? RB_TOOL_SUPPRESSED : RB_TOOL_MISSING; // 4: no record
 }
 
 enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)

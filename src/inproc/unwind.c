@@ -1,9 +1,9 @@
-// Which object a pc belongs to and where its call frame information is; the table of rules.
+// Finds the object of a pc and the call frame information of that object; keeps the table of rules.
 //
-// The C library finds the object (_dl_find_object: no lock, safe in signal handlers, glibc 2.35). Its program
-// headers say what is code, and which bytes may be read: everything the parser touches lies within one of the
+// The C library finds the object (_dl_find_object: no lock, safe in signal handlers, glibc 2.35). Its
+// program headers tell which bytes are code and which may be read: the parser reads only within one of the
 // object's loaded segments. A frame on the stack keeps its object from being unloaded, so the bytes stay
-// while they are read; a pc that is none (a wrong rule, a smashed stack) is almost always in no object at
+// while they are read. A wrong pc (from a wrong rule or a smashed stack) is almost always in no object at
 // all.
 #include "inproc/unwind.h"
 
@@ -15,11 +15,11 @@
 
 #include "inproc/cfi.h"
 
-// An empty slot says, rightly, that pc 0 is nowhere in generation 0.
+// An empty slot means that pc 0 is nowhere in generation 0, which is true.
 struct rb_unwind_slot rb_unwind_slots[1u << RB_UNWIND_SLOTS_LOG2] __attribute__((aligned(4096)));
 uint64_t rb_unwind_generation_now;
 
-// Where there is no such function (tests of this file), both are 0.
+// Without such a function (tests of this file), both are 0.
 extern const char __start_rb_thread_base[] __attribute__((weak)),
     __stop_rb_thread_base[] __attribute__((weak));
 
@@ -32,7 +32,7 @@ struct image {
 
 #ifdef DLFO_EH_SEGMENT_TYPE
 
-// The loaded segment with all of `flags` that holds the address.
+// Finds the loaded segment with all of `flags` that holds the address.
 static bool segment_of(const struct image *image, uintptr_t address, ElfW(Word) flags,
                        struct rb_cfi_bytes *segment)
 {
@@ -48,8 +48,8 @@ static bool segment_of(const struct image *image, uintptr_t address, ElfW(Word) 
     return false;
 }
 
-// Program headers lie behind the ELF header, at the start of the mapping. Asked for more than a page they are
-// not ours to read.
+// Reads the program headers behind the ELF header, at the start of the mapping. Headers beyond the first
+// page are not read.
 static bool image_at(uintptr_t start, uintptr_t end, struct image *image)
 {
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)start;
@@ -67,7 +67,8 @@ static bool image_at(uintptr_t start, uintptr_t end, struct image *image)
     return true;
 }
 
-// The program's own, as the kernel left them: static programs, whose "mapping" is their code alone.
+// Takes the program's own headers, as the kernel left them: for static programs, whose "mapping" is their
+// code alone.
 static bool image_of_program(struct image *image)
 {
     const int before = errno;
@@ -122,7 +123,7 @@ static uint64_t find_rule(uintptr_t pc)
     return found == RB_CFI_ENTRY ? rb_cfi_rule(entries, address, pc) : rb_cfi_scan(entries, address, pc);
 }
 
-#else // a C library that cannot tell without a lock: stacks are one frame
+#else // a C library that needs a lock to find objects: stacks are one frame
 
 static uint64_t find_rule(uintptr_t pc)
 {
@@ -134,7 +135,7 @@ static uint64_t find_rule(uintptr_t pc)
 
 // ---- steps ---------------------------------------------------------------------------------------------
 
-// Where a step finds the caller's rbp, its stack pointer being `cfa`; 0 if it does not.
+// Returns the place of the caller's rbp for a step whose new stack pointer is `cfa`; 0 if there is none.
 static uintptr_t bp_place(const struct rb_unwind_frame *f, uint64_t rule, uintptr_t cfa, uintptr_t cfa_at,
                           const struct rb_unwind_bounds *b)
 {
@@ -149,7 +150,7 @@ static uintptr_t bp_place(const struct rb_unwind_frame *f, uint64_t rule, uintpt
     return rb_unwind_readable(f, b, at) ? at : 0;
 }
 
-// Any rule. Fills in the words that are read, as far as it comes.
+// Steps by any rule. Fills in the words that are read, as far as it comes.
 static bool step_frame(struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b,
                        struct rb_unwind_reads *reads)
 {
@@ -203,8 +204,8 @@ static void put_slot(struct rb_unwind_slot *slot, uint64_t rule, uint64_t mixed)
     rb_store_relaxed(&slot->mixed, mixed);
 }
 
-// NOWHERE is not kept: a library may be loaded there. A new rule takes the first slot of its pair and moves
-// what was there to the second.
+// Finds a rule that the table lacks. NOWHERE is not kept: a library may be loaded there. A new rule takes
+// the first slot of its pair, and the rule there moves to the second.
 RB_NOINLINE uint64_t rb_unwind_rule_slow(uintptr_t pc, uint64_t key)
 {
     struct rb_unwind_slot *slot = rb_unwind_slot(pc);
@@ -225,7 +226,7 @@ void rb_unwind_forget(void)
 
     if (generation % 65536 != 0)
         return;
-    // Keys have 16 bits of it: before they come round again, clear the slots.
+    // Keys have 16 bits of the generation: before these repeat, the slots are cleared.
     for (unsigned i = 0; i < RB_LENGTH(rb_unwind_slots); i++) {
         rb_store_relaxed(&rb_unwind_slots[i].mixed, 0);
         rb_store_relaxed(&rb_unwind_slots[i].rule, 0);

@@ -1,12 +1,12 @@
-// From a frame of the current thread's stack to its caller's, by call frame information: code that is built
-// without frame pointers, which is what compilers do, has nothing else.
+// Walks the current thread's stack, from a frame to its caller's, by call frame information. Code without
+// frame pointers, the compilers' default, has no other description of its frames.
 //
-// A rule is a function of the pc alone, so rules are kept in one table for all threads, indexed by a hash of
-// the pc: a pair of slots each, so that two places of hot code that meet there do not ask in turn. A slot is
-// two words: the rule, and the key mixed with the rule. A reader that catches a slot
-// between the two stores of a writer, or two writers crossing each other, gets a key that is not its own and
-// asks the call frame information again; nobody waits. The key also has the low 16 bits of the generation, so
-// rb_unwind_forget makes all of them strangers.
+// A rule is a function of the pc alone, so rules are kept in one table for all threads, indexed by a hash
+// of the pc. Each hash has a pair of slots, so that two places of hot code with one hash do not evict each
+// other. A slot is two words: the rule, and the key mixed with the rule. A reader may catch a slot between
+// the two stores of a writer, or two writers may cross each other. The reader then gets a key that is not
+// its own, and reads the call frame information again; no thread waits. The key also has the low 16 bits of
+// the generation, so rb_unwind_forget invalidates all slots.
 //
 // Async-signal-safe; errno is left alone; no locks, no allocation.
 #ifndef RB_INPROC_UNWIND_H
@@ -18,24 +18,24 @@
 
 #define RB_UNWIND_SLOTS_LOG2 15
 
-// The section of the runtime's function from which a thread's own is called. Stacks end before it.
+// The section of the runtime's function from which a thread's own function is called. Stacks end before it.
 #define RB_THREAD_BASE "rb_thread_base"
 
-// A frame as its callee's return leaves it. `pc` is a return address, below 2^47: the instruction that is
-// running is at pc - 1. A frame that was interrupted by a signal, not left by a call, gets the address of its
+// A frame as its callee's return leaves it. `pc` is a return address, below 2^47: the running instruction
+// is at pc - 1. If a frame was interrupted by a signal, not left by a call, its pc is the address of its
 // next instruction plus one, so that this holds for it too.
 struct rb_unwind_frame {
     uintptr_t pc, sp;
     uintptr_t bp; // 0 when it is not known
 };
 
-// The part of the stack that may be read. The same for all frames of a walk; hi >= 8.
+// The readable part of the stack. The same for all frames of a walk; hi >= 8.
 struct rb_unwind_bounds {
     uintptr_t lo, hi;
 };
 
-// The words that a step from a frame reads, 0 for what it does not. If these are as they were, and the frame
-// is (its bp only if rb_unwind_uses_bp), the step's outcome is as it was.
+// The words that a step from a frame reads; 0 for words that it does not read. If these are unchanged, and
+// the frame is (its bp only if rb_unwind_uses_bp), then the outcome of the step is unchanged.
 struct rb_unwind_reads {
     uintptr_t cfa_at, pc_at, bp_at;
 };
@@ -46,8 +46,7 @@ struct rb_unwind_slot {
 extern struct rb_unwind_slot rb_unwind_slots[1u << RB_UNWIND_SLOTS_LOG2];
 extern uint64_t rb_unwind_generation_now;
 
-// Objects were unloaded: what was known about code may be wrong from now on. To be called when dlclose
-// returns.
+// Invalidates all rules, because objects were unloaded. To be called when dlclose returns.
 void rb_unwind_forget(void);
 
 // Grows with each rb_unwind_forget.
@@ -63,7 +62,7 @@ RB_INLINE uint64_t rb_unwind_key(uintptr_t pc, uint64_t generation)
     return pc | generation << 48;
 }
 
-// The first of the two slots that a pc may be in.
+// Returns the first of the two slots of a pc.
 RB_INLINE struct rb_unwind_slot *rb_unwind_slot(uintptr_t pc)
 {
     return &rb_unwind_slots[pc * 0x9e3779b97f4a7c15u >> (65 - RB_UNWIND_SLOTS_LOG2) << 1];
@@ -82,7 +81,7 @@ RB_INLINE bool rb_unwind_slot_has(const struct rb_unwind_slot *slot, uint64_t ke
     return (rb_load_relaxed(&slot->mixed) ^ rb_unwind_spread(*rule)) == key;
 }
 
-// The rule for a return address, from the table if it is there.
+// Returns the rule for a return address, from the table if it is there.
 RB_INLINE uint64_t rb_unwind_rule(uintptr_t pc)
 {
     const uint64_t key = rb_unwind_key(pc, rb_unwind_generation());
@@ -94,7 +93,7 @@ RB_INLINE uint64_t rb_unwind_rule(uintptr_t pc)
     return rb_unwind_rule_slow(pc, key);
 }
 
-// A word of the stack. Not C: the compiler (and its sanitizers) need not know what is there.
+// Loads a word of the stack. Not C: the compiler (and its sanitizers) must not assume anything about it.
 RB_INLINE uintptr_t rb_unwind_load(uintptr_t at)
 {
     uintptr_t value;
@@ -103,8 +102,9 @@ RB_INLINE uintptr_t rb_unwind_load(uintptr_t at)
     return value;
 }
 
-// What a frame may have saved: not below its stack pointer, but for the 128 bytes that the ABI lets a
-// function use there (the red zone), where an interrupted one may still have something.
+// Returns true if a frame may have saved a word there: not below its stack pointer, except for the 128
+// bytes that the ABI lets a function use (the red zone). An interrupted frame may still have a word in
+// these.
 RB_INLINE bool rb_unwind_readable(const struct rb_unwind_frame *f, const struct rb_unwind_bounds *b,
                                   uintptr_t at)
 {
@@ -123,12 +123,12 @@ RB_INLINE uintptr_t rb_unwind_base(const struct rb_unwind_frame *f, uint64_t rul
     return (rb_rule_from_bp(rule) ? f->bp : f->sp) + rb_rule_cfa_at(rule);
 }
 
-// The words that a step from f reads, as far as it comes.
+// Lists the words that a step from f reads, as far as it comes.
 void rb_unwind_reads(const struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b,
                      struct rb_unwind_reads *reads);
 bool rb_unwind_step_rare(struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b);
 
-// Replaces *f by its caller's frame; false, with *f undefined, if there is none to be had. The stack pointer
+// Replaces *f by its caller's frame. Returns false, with *f undefined, if there is none. The stack pointer
 // grows with each step, so a walk ends.
 RB_INLINE bool rb_unwind_step(struct rb_unwind_frame *f, uint64_t rule, const struct rb_unwind_bounds *b)
 {

@@ -1,15 +1,15 @@
-// How to get from a frame to its caller's, in one word: what call frame information says about one
-// instruction, cut down to what a walk of the stack needs on x86-64.
+// The way from a frame to its caller's, in one word: the call frame information of one instruction, reduced
+// to the part that a walk of the stack needs on x86-64.
 //
 //   bits  0- 2  kind
 //   bit   3     the CFA starts from rbp (else rsp)
 //   bits  4- 5  where the caller's rbp is
-//   bits  6-11  what a CFA that was loaded gets added, in words     (DEREF only, unsigned)
+//   bits  6-11  words added to a CFA that was loaded                (DEREF only, unsigned)
 //   bits 12-31  offset of the saved rbp, in words                   (signed)
-//   bits 32-63  offset of the CFA, or of what it is loaded from     (signed, bytes)
+//   bits 32-63  offset of the CFA, or of the word it is loaded from (signed, bytes)
 //
 // The CFA (canonical frame address) is the caller's rsp after the return; the return address is at CFA - 8.
-// What does not fit becomes STOP: a frame is the last of its stack rather than a wrong one.
+// A row that does not fit becomes STOP: a frame is the last of its stack rather than a wrong one.
 #ifndef RB_INPROC_UNWIND_RULE_H
 #define RB_INPROC_UNWIND_RULE_H
 
@@ -17,7 +17,7 @@
 
 enum rb_rule_kind {
     RB_RULE_NOWHERE = 0, // no code of a loaded object: not a frame
-    RB_RULE_STOP,        // code, but nothing (that we understand) says how to go on
+    RB_RULE_STOP,        // code, but no entry that we understand says how to go on
     RB_RULE_OUTERMOST,   // has no caller
     RB_RULE_CFA,         // CFA = register + offset
     RB_RULE_DEREF,       // CFA = *(register + offset) + add: functions that realign their stack
@@ -64,7 +64,7 @@ RB_INLINE enum rb_rule_kind rb_rule_kind(uint64_t rule)
     return (enum rb_rule_kind)(rule & 7);
 }
 
-// CFA = register + offset, rbp kept or saved there: nearly all.
+// Returns true for CFA = register + offset, rbp kept or saved there: nearly all rules.
 RB_INLINE bool rb_rule_is_plain(uint64_t rule)
 {
     return (rule & 0x27) == RB_RULE_CFA;
@@ -80,7 +80,7 @@ RB_INLINE enum rb_rule_bp rb_rule_bp(uint64_t rule)
     return (enum rb_rule_bp)(rule >> 4 & 3);
 }
 
-// The caller's rbp is the frame's.
+// Returns true if the caller's rbp is the frame's.
 RB_INLINE bool rb_rule_keeps_bp(uint64_t rule)
 {
     return rb_rule_bp(rule) == RB_RULE_BP_SAME && rb_rule_kind(rule) != RB_RULE_SIGNAL;

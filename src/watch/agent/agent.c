@@ -197,14 +197,14 @@ static void before_fork(void)
     rb_spin_lock(&rb_scan_lock);
 }
 
-static void in_parent(void)
+static void after_fork_parent(void)
 {
     rb_spin_unlock(&rb_scan_lock);
 }
 
 // One thread, a copy of everything, no breakpoints. What it copied of our bytes goes; it begins anew with its
 // second thread.
-static void in_child(void)
+static void after_fork_child(void)
 {
     const int saved = errno;
 
@@ -287,7 +287,7 @@ static __attribute__((destructor(101))) void on_end(void)
         conclude_at_exit(NULL);
 }
 
-static void on_quick_exit(void)
+static void conclude_quick_exit(void)
 {
     const int status = rb_agent_finish(-1);
 
@@ -314,8 +314,8 @@ static __attribute__((constructor(101))) void on_load(void)
     rb_program_path();
     rb_agent_seed = rb_options.seed ? rb_options.seed
                                     : rb_mix64(rb_agent_clock(CLOCK_MONOTONIC) + ((uint64_t)getpid() << 40));
-    pthread_atfork(before_fork, in_parent, in_child);
-    at_quick_exit(on_quick_exit);
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    at_quick_exit(conclude_quick_exit);
     rb_agent_process = (pid_t)syscall(SYS_getpid);
     begun = false; // threads from before us have none of it
     errno = saved;

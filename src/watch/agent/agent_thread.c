@@ -180,7 +180,7 @@ static void plant_sites(uint64_t now)
 // ---- turns ---------------------------------------------------------------------------------------------
 
 // Reasons to stop for good.
-static const char *look_at_world(void)
+static const char *check_world(void)
 {
     if (rb_breakpoints_traced())
         return "a debugger is there";
@@ -204,7 +204,7 @@ static uint64_t run_turn(void)
         syscall(SYS_exit_group, (long)rb_agent_finish(rb_options.exitcode ? (int)rb_options.exitcode : 66));
     if (!why && now - last_look >= LOOK_NS) {
         last_look = now;
-        why = look_at_world();
+        why = check_world();
     }
     rb_store_relaxed(&delay_allowed, ALLOWANCE + (uint64_t)((double)(now - began) * (double)threads *
                                                             (double)rb_agent.budget / 1e6));
