@@ -1,4 +1,4 @@
-// The agent's life in a process: what was asked for, its start before the second thread, fork, and the end.
+// The agent's life in a process: its settings, its start before the second thread, fork, and the end.
 //
 // A program with one thread is left alone: nothing is opened, no byte is written, no thread is made.
 #include "watch/agent/agent.h"
@@ -15,7 +15,7 @@
 #include "inproc/modules.h"
 #include "inproc/tool.h"
 
-// What the runtime's files that are built into the agent ask for.
+// Requirements of the runtime's files that are built into the agent.
 
 struct rb_agent_settings rb_agent = {
     .mode = RB_MODE_BOTH, .per_second = 100, .window_us = 15000, .delay_us = 1500, .budget = 20000};
@@ -95,7 +95,7 @@ static void add_module(const char *t)
     *at = 0;
 }
 
-// RAILBIRD_WATCH: a line KEY=VALUE each, by `railbird watch`, which has checked them.
+// Reads RAILBIRD_WATCH: lines KEY=VALUE, written and checked by `railbird watch`.
 static void read_settings(const char *t)
 {
     while (t && *t) {
@@ -148,7 +148,7 @@ void rb_agent_start(void)
     if (rb_load_acquire(&begun) || rb_exchange_seq_cst(&begun, true))
         return;
     if (!rb_agent_process)
-        return; // before our constructor: the next one, perhaps
+        return; // before our constructor: the next thread may start it
     measure_ticks();
     rb_threads_start();
     why = rb_code_try() ? rb_breakpoints_open(rb_trap_take)
@@ -178,7 +178,7 @@ void rb_agent_stop(const char *reason)
     rb_spin_lock(&rb_plant_lock);
     rb_sites_withdraw_all(true);
     rb_spin_unlock(&rb_plant_lock);
-    rb_samples_stop(); // who was about to set one
+    rb_samples_stop(); // stops threads that are about to set one
     rb_breakpoints_close();
     errno = saved;
 }
@@ -189,8 +189,8 @@ bool rb_agent_is_process(void)
 }
 
 // ---- fork ----------------------------------------------------------------------------------------------
-// By pthread_atfork, registered before anybody else's: our `prepare` runs after all others, and in the child
-// we are the first. The lock keeps the agent's thread out of the loader's lock.
+// Runs by pthread_atfork, registered before all other handlers. So our `prepare` runs after all others, and
+// in the child our handler is the first. The lock keeps the agent's thread out of the loader's lock.
 
 static void before_fork(void)
 {
@@ -202,8 +202,8 @@ static void after_fork_parent(void)
     rb_spin_unlock(&rb_scan_lock);
 }
 
-// One thread, a copy of everything, no breakpoints. What it copied of our bytes goes; it begins anew with its
-// second thread.
+// The child has one thread, a copy of all memory, and no breakpoints. The bytes of ours that it copied are
+// put back. The agent begins anew with the child's second thread.
 static void after_fork_child(void)
 {
     const int saved = errno;
@@ -236,7 +236,7 @@ void rb_agent_conclude(void)
     rb_agent_stop(NULL);
     rb_pairs_work();
     rb_pairs_list();
-    if (begun || !child) // a child that never had a second thread has nothing to say
+    if (begun || !child) // a child that never had a second thread has nothing to report
         rb_agent_summary();
 }
 
@@ -256,7 +256,7 @@ bool rb_agent_is_filtered(void)
     return rb_load_seq_cst(&filtered);
 }
 
-// Once system calls are filtered nothing is said any more, and none is made.
+// Once system calls are filtered, nothing is printed any more, and no call is made.
 int rb_agent_finish(int status)
 {
     if (!rb_agent_is_filtered()) {
@@ -274,13 +274,13 @@ static void conclude_at_exit(void *unused)
     (void)unused;
     if (status == -1)
         return;
-    fflush(NULL); // what exit() would still do
+    fflush(NULL); // the part of exit() that is still to do
     syscall(SYS_exit_group, (long)status);
 }
 
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
 
-// Destructors of libraries are still to come: what is registered now runs after them.
+// Destructors of libraries are still to come: a function registered now runs after them.
 static __attribute__((destructor(101))) void on_end(void)
 {
     if (__cxa_atexit(conclude_at_exit, NULL, NULL))
@@ -302,7 +302,7 @@ static __attribute__((constructor(101))) void on_load(void)
     const int saved = errno;
 
     rb_agent_find_all();
-    if (rb_is_secure()) // the loader brings the agent here only from the system's own places
+    if (rb_is_secure()) // the loader loads the agent here only from the system's own folders
         return;
     rb_options_init(&rb_options);
     rb_options_parse(&rb_options, options ? options : "", "RAILBIRD_OPTIONS", &host);
@@ -317,6 +317,6 @@ static __attribute__((constructor(101))) void on_load(void)
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     at_quick_exit(conclude_quick_exit);
     rb_agent_process = (pid_t)syscall(SYS_getpid);
-    begun = false; // threads from before us have none of it
+    begun = false; // threads from before the agent have no record
     errno = saved;
 }

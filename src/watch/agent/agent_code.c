@@ -1,17 +1,17 @@
 // Bytes of code: int3 in, the original byte out again.
 //
 // Invariants
-//   A byte is only ever written at the first byte of an instruction that a table calls a site, one byte at a
-//   time, and it is 0xcc or the byte that stood there when the site was first planted (`original`).
-//   The state says SET before the int3 can be seen, and FREE only after the original is back. So a thread
-//   that traps finds a site that was planted at some time, whatever has happened since, and going back to the
-//   instruction is always right; an int3 that the program itself has is never at a site.
-//   Bytes are put back by who changes SET to TAKEN, one at a time; putting a byte back once more does no
-//   harm.
+//   A byte is written only at the first byte of an instruction that a table calls a site, one byte at a
+//   time. It is 0xcc, or the byte that stood there when the site was first planted (`original`).
+//   The state is SET before the int3 can be seen, and FREE only after the original is back. So a thread that
+//   traps finds a site that was planted at some time, and going back to the instruction is always right. An
+//   int3 of the program itself is never at a site.
+//   The thread that changes SET to TAKEN puts the byte back, one thread at a time. Putting a byte back once
+//   more does no harm.
 //
-// The file /proc/thread-self/mem is opened for each byte: kept open, the descriptor could become another
-// file's when a program closes all it knows nothing of, and in a child of fork it would still be the parent's
-// memory.
+// The file /proc/thread-self/mem is opened for each byte. A descriptor that stays open could become another
+// file's when a program closes all descriptors that it does not know. In a child of fork it would still be
+// the parent's memory.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -41,7 +41,7 @@ static bool write_by_file(uintptr_t at, uint8_t byte)
     return n == 1;
 }
 
-// Threads go on running the page meanwhile: it stays executable.
+// Threads continue to run the page meanwhile: it stays executable.
 static bool write_by_protection(uintptr_t at, uint8_t byte)
 {
     const uintptr_t page = at & ~(uintptr_t)(PAGE - 1);
@@ -90,11 +90,11 @@ bool rb_site_plant(struct rb_code_module *m, uint32_t site, enum rb_site_now how
         return false;
     if (state == RB_SITE_NEVER)
         m->original[site] = *(const volatile uint8_t *)at;
-    if (m->original[site] == INT3) { // somebody else's
+    if (m->original[site] == INT3) { // an int3 that is not ours
         rb_store_release(&m->state[site], RB_SITE_UNUSED);
         return false;
     }
-    if (*(const volatile uint8_t *)at != m->original[site]) // somebody changes code, too: let it be
+    if (*(const volatile uint8_t *)at != m->original[site]) // other code changes it, too
         return false;
     m->ever = true;
     rb_store_seq_cst(&m->state[site], RB_SITE_COMES);
@@ -148,7 +148,7 @@ static int some_code(void)
     return 1;
 }
 
-// The byte that is there, once more.
+// Writes the byte that is there, once more.
 bool rb_code_try(void)
 {
     const uintptr_t at = (uintptr_t)some_code;
@@ -184,7 +184,7 @@ static uint32_t site_of_row(const struct rb_code_table *t, uint32_t row)
     return low < t->header->sites && t->site[low] == row ? low : UINT32_MAX;
 }
 
-// Of the rows of an instruction the one that is a site.
+// Finds the row of an instruction that is a site.
 bool rb_site_find(uintptr_t address, struct rb_place *place)
 {
     place->module = rb_code_module_at(address);

@@ -1,9 +1,10 @@
-// Which modules are loaded, which of them are watched, and their tables. All of it is the agent's thread's;
-// the handler sees a module once all of its fields are there (agent.h).
+// The loaded modules, the choice of those that are watched, and their tables. Only the agent's thread
+// changes them; the handler sees a module once all of its fields are there (agent.h).
 //
-// Never watched, whatever is asked for: libc and what belongs to it, which runs with all signals blocked at
-// times, where an int3 would be the end; ourselves; and code of Go, whose runtime does the same by system
-// calls of its own. docs/watch.md, "Masks".
+// Never watched, even if requested:
+//   - libc and its parts, which run with all signals blocked at times, where an int3 would kill the process;
+//   - this library;
+//   - code of Go, whose runtime blocks signals by system calls of its own. docs/watch.md, "Masks".
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -27,7 +28,7 @@ static struct seen seen[SEEN];
 static unsigned seen_count, position;
 static unsigned long long last_adds, last_subs;
 static bool looked;
-static char cache[4100]; // "" if there is no place
+static char cache[4100]; // "" if there is none
 rb_spin rb_scan_lock;
 
 // ---- names ---------------------------------------------------------------------------------------------
@@ -49,7 +50,7 @@ static const char *base_name(const char *path)
     return base;
 }
 
-// * and ?; the recursion is as deep as there are stars.
+// Matches a pattern with * and ?; the recursion is as deep as there are stars.
 static bool matches_pattern(const char *pattern, const char *text)
 {
     for (; *pattern; pattern++, text++) {
@@ -149,7 +150,7 @@ static int take_module(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-// Ourselves, libc and the loader, whatever their files are called.
+// Returns true for this library, libc and the loader, under any file name.
 static bool is_part_of_us(const struct seen *s)
 {
     const uintptr_t known[] = {(uintptr_t)take_module, (uintptr_t)dl_iterate_phdr, (uintptr_t)mmap,
@@ -161,7 +162,7 @@ static bool is_part_of_us(const struct seen *s)
     return false;
 }
 
-// While nothing can be unloaded: dlclose waits for the planting lock.
+// Nothing can be unloaded meanwhile: dlclose waits for the planting lock.
 static void identify_module(struct seen *s)
 {
     struct rb_module m;
@@ -188,7 +189,8 @@ static int take_counts(struct dl_phdr_info *info, size_t size, void *given)
     return 1;
 }
 
-// The loader's lock is taken in there: not while the process forks, whose child would find it taken for good.
+// dl_iterate_phdr takes the loader's lock. It must not run while the process forks: the child would find
+// the lock taken for good.
 static void iterate_modules(int (*with)(struct dl_phdr_info *, size_t, void *), void *given)
 {
     rb_spin_lock(&rb_scan_lock);
@@ -240,7 +242,7 @@ void rb_modules_init(void)
     *(t.full ? cache : t.at) = 0;
 }
 
-// Where the tool keeps the table of this build-id (code_table_cache.c).
+// Puts together the path where the tool keeps the table of this build-id (code_table_cache.c).
 static bool cache_path(const char *build_id, char *out, size_t room)
 {
     struct rb_text t;
@@ -295,7 +297,7 @@ static void publish_module(struct rb_code_module *m, const struct seen *s)
     rb_store_release(&m->from, s->from);
 }
 
-// Is it known already? Then, if it has come back, it is there again.
+// Returns true if the module is known. If it was unloaded and is back, publishes it again.
 static bool is_known(const struct seen *s)
 {
     for (uint32_t i = 0; i < rb_module_count; i++) {
@@ -328,7 +330,7 @@ static void take_in(const struct seen *s)
     rb_spin_lock(&rb_plant_lock);
     struct counts now = {0, 0};
     iterate_modules(take_counts, &now);
-    if (!wrong && now.subs == last_subs && !rb_plant_holds) // else it may be gone, and is looked at again
+    if (!wrong && now.subs == last_subs && !rb_plant_holds) // else it may be gone, and is checked again
         publish_module(m, s);
     rb_store_release(&rb_module_count, rb_module_count + 1);
     rb_spin_unlock(&rb_plant_lock);
@@ -336,7 +338,7 @@ static void take_in(const struct seen *s)
         last_subs--;
 }
 
-// Those that are gone: dlclose has put their bytes back before (agent_process.c).
+// Drops modules that are gone: dlclose has put their bytes back before (agent_process.c).
 static void drop_gone(void)
 {
     for (uint32_t i = 0; i < rb_module_count; i++) {

@@ -1,6 +1,6 @@
-// What was found: pairs come from the handler by a small ring, the agent's thread sorts them. One pair of
-// places is one race, whatever threads and addresses; its best verdict counts. Candidates are kept to the
-// end, when it is known which of them a collision has confirmed since.
+// Pairs found: the handler hands them over by a small ring, and the agent's thread sorts them. One pair of
+// places is one race, for all threads and addresses; its best verdict counts. Candidates are kept until the
+// end. Then it is known which of them a collision has confirmed.
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #define KNOWN    512u
 #define KEPT     128u
 #define MOST     2000u // delays that are spent on a candidate
-#define PATIENCE 100u  // turns that one of its places is waited for
+#define PATIENCE 100u  // turns to wait for one of its places
 
 enum { EMPTY, FILLING, READY };
 
@@ -27,7 +27,7 @@ struct known {
     enum rb_verdict verdict;
     uint32_t kept; // index, or KEPT
     uint32_t tries, waited;
-    unsigned now; // the side that has its turn
+    unsigned now; // the side whose turn it is
     struct {
         struct rb_code_module *module;
         uint32_t site;
@@ -37,7 +37,7 @@ static struct known known[KNOWN];
 static uint32_t known_count, next_return;
 static struct rb_pair kept[KEPT];
 static uint32_t kept_count;
-static rb_spin work_lock; // whoever sorts; not in the handler
+static rb_spin work_lock; // held while pairs are sorted; not in the handler
 
 // ---- in the handler ------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ void rb_pairs_work(void)
     rb_spin_unlock(&work_lock);
 }
 
-// A value that changed says nothing new where one of the other kinds is known for the place.
+// A changed value adds nothing if the place has a pair of another kind.
 static bool is_explained(const struct known *k)
 {
     for (uint32_t i = 0; k->verdict == RB_VERDICT_CHANGED && i < known_count; i++)
@@ -160,7 +160,8 @@ static bool is_there(const struct known *k, unsigned side)
     return k->side[side].site != UINT32_MAX && k->side[side].module->from;
 }
 
-// Where it still waits for somebody to come by it is left, for a second; then the other place has its turn.
+// Returns true while the place is planted and no thread has come, for up to a second; then the other place
+// has its turn.
 static bool still_waits(struct known *k, unsigned side)
 {
     struct rb_code_module *m = k->side[side].module;
@@ -174,7 +175,7 @@ static bool still_waits(struct known *k, unsigned side)
     return false;
 }
 
-// Back to the places of a candidate, now to one, now to the other.
+// Goes back to the places of a candidate, to one and the other in turn.
 unsigned rb_pairs_return(unsigned most)
 {
     unsigned planted = 0;
@@ -189,7 +190,7 @@ unsigned rb_pairs_return(unsigned most)
         if (!is_there(k, k->now))
             continue;
         k->tries++;
-        // Where it is planted for anybody, it becomes one for delays.
+        // A site that is planted without delay gets one.
         rb_site_withdraw(k->side[k->now].module, k->side[k->now].site);
         planted += rb_site_plant(k->side[k->now].module, k->side[k->now].site, RB_SITE_SLOW);
     }

@@ -1,5 +1,5 @@
-// What the process does that the agent must know of beforehand: it ends, unloads libraries, puts itself
-// behind a filter of system calls, or makes system calls past libc's functions.
+// Actions of the process that the agent must know beforehand: it ends, unloads libraries, starts programs,
+// puts itself behind a filter of system calls, or makes system calls past libc's functions.
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -31,8 +31,8 @@ RB_EXPORT void _Exit(int status)
 
 // ---- libraries -----------------------------------------------------------------------------------------
 
-// Nothing of ours is left in a library that may go, and nothing is planted until it is gone; the agent's
-// thread looks at the loader's list before it plants again.
+// A library that may go must hold nothing of ours, and nothing is planted until it is gone. The agent's
+// thread reads the loader's list before it plants again.
 RB_EXPORT int dlclose(void *handle)
 {
     const int saved = errno;
@@ -59,7 +59,7 @@ RB_EXPORT int dlclose(void *handle)
 
 // ---- filters of system calls ---------------------------------------------------------------------------
 
-// What the filter says is not known; that the agent's calls are allowed is not likely.
+// The filter's rules are not known; it probably forbids the agent's calls.
 RB_EXPORT int prctl(int what, ...)
 {
     unsigned long a[4];
@@ -81,7 +81,7 @@ RB_EXPORT int prctl(int what, ...)
 long syscall(long number, ...);
 long rb_raw_syscall(long number, ...);
 
-// All of them count as synchronisation: futex is the one that does.
+// All of them count as synchronisation, because futex may be among them.
 RB_EXPORT long syscall(long number, ...)
 {
     long a[6];

@@ -1,5 +1,5 @@
-// From a pair to a report: the record that the runtime's reports have too (docs/reports.md), handed to the
-// tool, which symbolizes outside this process. And what is said at the end.
+// From a pair to a report: the same record as the runtime's reports (docs/reports.md), handed to the tool,
+// which symbolizes outside this process. Also the summary at the end.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -75,7 +75,7 @@ static void put_access(struct rb_text *t, const struct rb_side *s, bool write)
     rb_put_char(t, '}');
 }
 
-// Its name, from the kernel, while it runs. False: it is gone.
+// Reads the thread's name from the kernel, while it runs. Returns false if it is gone.
 static bool name_of(int32_t os_id, char name[17])
 {
     char path[64];
@@ -178,7 +178,7 @@ static void put_head(struct rb_text *t, const struct rb_pair *p)
     rb_put_string(t, rb_program_path());
 }
 
-// Of an instruction that reads and writes both are true; that it writes says more.
+// An instruction that reads and writes has both flags; the write tells more.
 static void put_record(struct rb_text *t, const struct rb_pair *p)
 {
     const struct rb_side *later = &p->side[0], *earlier = &p->side[1];
@@ -201,7 +201,7 @@ static void put_record(struct rb_text *t, const struct rb_pair *p)
     rb_put(t, "]}\n");
 }
 
-// Without the tool: what can be said from in here.
+// Without the tool: prints the facts known inside the process.
 static void put_plain(struct rb_text *t, const struct rb_pair *p)
 {
     rb_put(t, "==================\nWARNING: Railbird: data race (pid=");
@@ -283,7 +283,7 @@ void rb_report_candidates(const struct rb_pair *list, const bool *wanted, unsign
     }
     const size_t bytes = (size_t)(t.at - t.start);
     if (bytes && rb_tool_report(t.start, bytes) ==
-                     RB_TOOL_MISSING) // as races; `candidate` in them says that they are none
+                     RB_TOOL_MISSING) // as races; `candidate` in the record marks them as none
         rb_tool_keep(t.start, bytes);
 }
 

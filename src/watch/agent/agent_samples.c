@@ -1,16 +1,16 @@
 // Samples: from an int3 to a breakpoint, and from its hit to a pair. All of it runs in the handler of
-// SIGTRAP, with all signals blocked, but for rb_samples_wait.
+// SIGTRAP, with all signals blocked, except rb_samples_wait.
 //
 // A setting of a breakpoint (struct setting) has one owner, the thread whose access it is for. Its state:
 //
 //     FREE -> CLOCK           the owner goes on; hit, expired or given up: -> FREE
-//     FREE -> WAITS           the owner stands still, right before its access; timed out: -> FREE
+//     FREE -> WAITS           the owner waits, right before its access; timed out: -> FREE
 //     CLOCK, WAITS -> CAUGHT  by the one thread whose hit is judged; -> FREE
 //
-// Changes from FREE are made with `arm_lock`; others by compare-and-swap, so one thread wins. `number` is odd
-// while the fields are written: who reads them in a hit compares it before and after, and drops the hit if
-// they belong to another setting by now. A hit whose setting was followed by another at the same address is
-// none the worse: its thread has done nothing since.
+// Changes from FREE are made with `arm_lock`; others by compare-and-swap, so one thread wins. `number` is
+// odd while the fields are written. A thread that reads them in a hit compares it before and after, and
+// drops the hit if they belong to another setting by now. If another setting at the same address has
+// followed, the hit is still valid: its thread has done nothing since.
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -76,12 +76,12 @@ static void describe_side(struct rb_side *side, const struct rb_watched *me,
     side->module = place->module;
     side->site = place->site;
     side->flags = place->row ? place->row->flags : 0;
-    // One name for an instruction, whichever of the two it is: the address behind it.
+    // One name for an instruction, for either side of a pair: the address behind it.
     rb_trail_from(&side->stack, frame,
                   place->row ? place->module->bias + place->row->offset + place->row->length : pc);
 }
 
-// What no other thread has a business with, and where the handler itself would hit it.
+// Returns true for memory that only this thread uses, and that the handler itself would hit.
 static bool is_own(const struct rb_watched *me, const ucontext_t *context, uintptr_t address)
 {
     const uintptr_t pointer = (uintptr_t)__builtin_thread_pointer(), below = (uintptr_t)64 << 10,
@@ -97,7 +97,7 @@ static bool is_fit(const struct rb_watched *me, const ucontext_t *context, const
            touch->address < ((uintptr_t)1 << 47) - 4096 && !is_own(me, context, touch->address);
 }
 
-// A free one, with the arm lock held; or NULL. One that has had its time is as good.
+// Returns a free setting, with the arm lock held, or NULL. A setting whose time is over counts as free.
 static struct setting *choose_setting(uint64_t now, uintptr_t address)
 {
     struct setting *found = NULL;
@@ -172,8 +172,8 @@ static uint64_t value_at(uintptr_t address, unsigned bytes)
     }
 }
 
-// The same thread, and the memory is there: its access comes next, and would fault if it were not. A fault in
-// here would be ours, so the kernel reads.
+// Reads in the same thread, before an access that would fault if the memory were not there. A fault in here
+// would be ours, so the kernel reads.
 static bool read_value(uintptr_t address, unsigned bytes, uint64_t *value)
 {
     struct {
@@ -202,7 +202,7 @@ static void report_changed(struct setting *s)
     rb_pair_found(p);
 }
 
-// Stands still before its access. True: nobody was caught, but the value is another.
+// Waits before its access. Reports a changed value if no thread was caught.
 static void wait_armed(struct setting *s, uint64_t before, bool readable)
 {
     const uint64_t began = rb_arch_ticks();
@@ -216,7 +216,7 @@ static void wait_armed(struct setting *s, uint64_t before, bool readable)
         syscall(SYS_futex, &s->state, FUTEX_WAIT_PRIVATE, WAITS, &pause, NULL, 0);
         now = rb_arch_ticks();
     }
-    if (change_state(s, WAITS, CAUGHT)) { // ours to end
+    if (change_state(s, WAITS, CAUGHT)) { // this thread ends it
         clear_setting(s);
         RB_COUNTED(expired);
         if (readable && read_value(s->address, s->bytes, &after) && after != before)
@@ -283,9 +283,8 @@ bool rb_sample_int3(ucontext_t *context)
             RB_COUNTED(foreign);
         return true;
     }
-    // Whoever took it puts it back, and is not to be disturbed at it: only one thread may write the byte, or
-    // an int3 that is planted next could be left without its state. In a child of fork that thread is not
-    // there.
+    // The thread that took the byte puts it back, alone: only one thread may write the byte, or an int3
+    // that is planted next could be left without its state. In a child of fork that thread does not exist.
     RB_COUNTED(rewound);
     if (!rb_agent_is_process())
         rb_site_restore(place.module, place.site);
@@ -296,7 +295,7 @@ bool rb_sample_int3(ucontext_t *context)
 
 // ---- the second access ---------------------------------------------------------------------------------
 
-// The instruction that has just ended, and what it touched of the bytes that are watched.
+// Finds the instruction that has just ended, and its access to the watched bytes.
 static bool find_second(uintptr_t pc, const ucontext_t *context, uintptr_t watched, unsigned bytes,
                         bool must_write, struct rb_place *place, struct rb_code_touch *touch)
 {
@@ -319,7 +318,7 @@ static bool find_second(uintptr_t pc, const ucontext_t *context, uintptr_t watch
     return true;
 }
 
-// Of a form that compilers make of plain accesses alone (code_table_forms.def).
+// Returns true for a form that compilers make of plain accesses alone (code_table_forms.def).
 static bool is_plain(uint16_t flags)
 {
     return flags && !(flags & (RB_CODE_MOVE | RB_CODE_LOCKED | RB_CODE_MASKED | RB_CODE_SPREAD));
@@ -443,7 +442,7 @@ void rb_samples_after_fork(void)
     }
 }
 
-// Owners that wait go on; nothing is set after this, for rb_agent_on is false.
+// Owners that wait continue; nothing is set after this, because rb_agent_on is false.
 void rb_samples_stop(void)
 {
     for (uint32_t i = 0; i < rb_breakpoints.count; i++) {

@@ -1,12 +1,13 @@
-// SIGTRAP, which the agent needs and the program may use for itself.
+// SIGTRAP, which the agent needs and the program may use itself.
 //
-// An int3 in a thread that has SIGTRAP blocked kills the process: the kernel forces the signal. So from the
-// moment it is taken SIGTRAP is blocked in no thread while that runs code of the program. What the program
-// asks for is kept and told back to it: masks, the masks of its handlers, those that a system call has for
-// its time (a handler that ends such a wait runs with it). docs/watch.md, "Masks", has what is left.
+// An int3 kills the process if the thread has SIGTRAP blocked: the kernel forces the signal. So once the
+// agent has SIGTRAP, it is blocked in no thread that runs code of the program. The program's requests are
+// kept and returned to it: masks, the masks of its handlers, and the masks that a system call sets for its
+// duration. (A handler that ends such a wait runs with that mask.) docs/watch.md, "Masks", has the
+// remaining differences.
 //
-// A SIGTRAP that is not ours does what it would have done. One that was sent while the program has it blocked
-// waits here until it is unblocked.
+// A SIGTRAP that is not ours has its usual effect. One that was sent while the program has it blocked waits
+// here until it is unblocked.
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,18 +22,17 @@
 #include "watch/agent/agent.h"
 
 #define SIGNALS  65
-#define LONGEST  500000u // ticks of a trap; more, and the thread was not on a core
+#define LONGEST  500000u // most ticks of a trap; above, the thread was not on a core
 #define PATIENCE 5000    // milliseconds
 #define BIT      ((uint64_t)1 << (SIGTRAP - 1))
 
 static bool taken;
-static struct sigaction
-    wanted; // by the program, of SIGTRAP; for one thread at a time to change, as sigaction's
-static bool masks_trap[SIGNALS]; // this signal's handler wants SIGTRAP blocked
-static RB_TLS bool hidden;       // the program thinks that SIGTRAP is blocked
+static struct sigaction wanted;  // the program's for SIGTRAP; changed by one thread at a time, as sigaction's
+static bool masks_trap[SIGNALS]; // the program wants SIGTRAP blocked in this signal's handler
+static RB_TLS bool hidden;       // the program believes that SIGTRAP is blocked
 static RB_TLS bool waiting;      // and one has come
 static RB_TLS siginfo_t waiting_is;
-static uint32_t looking; // threads that are looking at a trap of ours
+static uint32_t looking; // threads that handle a trap of ours
 
 bool rb_trap_hidden(void)
 {
@@ -102,7 +102,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-// System calls are about to be filtered: whoever looks at a trap has made its own first. Who comes later
+// System calls are about to be filtered: a thread that handles a trap makes its own before. A later thread
 // makes none.
 void rb_trap_drain(void)
 {
@@ -114,7 +114,7 @@ void rb_trap_drain(void)
 
 // ---- taking it -----------------------------------------------------------------------------------------
 
-// All signals wait while we look at a trap; what the program's own handler wants, call_program sets.
+// All signals are blocked while a trap is handled; call_program sets the mask of the program's own handler.
 static int install_handler(void)
 {
     struct sigaction mine = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -125,7 +125,7 @@ static int install_handler(void)
     return RB_NEXT(sigaction)(SIGTRAP, &mine, NULL);
 }
 
-// Handlers from before: their masks.
+// Takes SIGTRAP out of the masks of handlers installed before.
 static void strip_handlers(void)
 {
     struct sigaction a;
@@ -388,7 +388,7 @@ RB_EXPORT sighandler_t sigset(int number, sighandler_t handler)
 
 // ---- masks for the time of a call ----------------------------------------------------------------------
 
-// The set without SIGTRAP, in *mine; NULL stays.
+// Copies the set without SIGTRAP to *mine; NULL stays.
 static const sigset_t *remove_trap(const sigset_t *set, sigset_t *mine)
 {
     rb_agent_bump();

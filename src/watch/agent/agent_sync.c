@@ -1,9 +1,9 @@
-// The functions of agent_sync.def: trampolines without a frame. Each is the same few instructions, whatever
-// the function's parameters: count the thread's clock up, go on to the real one. So variadic functions and
-// those that return twice (vfork) need nothing special.
+// The functions of agent_sync.def: trampolines without a frame. Each increments the thread's clock and
+// jumps to the real function, without knowledge of its parameters. So variadic functions and functions that
+// return twice (vfork) need no special code.
 //
-// Invariant: the clock is counted before the real function begins. Whoever learns by what that does that the
-// thread has come so far also finds the clock counted (docs/watch.md, "Why a clock race is one").
+// Invariant: the clock is incremented before the real function begins. A thread that learns from that
+// function's effect that the caller has reached it also finds the clock incremented (docs/watch.md, "Why a clock race is one").
 #include <dlfcn.h>
 #include <errno.h>
 
@@ -11,9 +11,9 @@
 
 RB_TLS struct rb_watched *rb_agent_me;
 
-// Before our constructor the word holds a stub, which looks the real function up. After it all are known:
-// dlsym takes the loader's lock, and whoever forks or unloads must not wait for that inside a call of
-// sched_yield or free.
+// Before our constructor the word holds a stub, which looks the real function up. After it all functions
+// are known: dlsym takes the loader's lock. A thread that forks or unloads must not wait for that inside a
+// call of sched_yield or free.
 #define RB_BUMPS(name)                                    \
     __asm__(".pushsection .rodata\n"                      \
             "7: .string \"" #name "\"\n"                  \
@@ -107,7 +107,7 @@ static long do_nothing(void)
     return 0;
 }
 
-// The loader itself may free while it looks something up: what it would free stays, once.
+// The loader itself may call free during a look-up: that block is not freed, once.
 static RB_TLS bool looking;
 
 void *rb_agent_find(void **slot, const char *name)
@@ -126,7 +126,7 @@ void *rb_agent_find(void **slot, const char *name)
     looking = false;
     errno = saved;
     if (!found)
-        return (void *)(uintptr_t)do_nothing; // nobody could have called it without us
+        return (void *)(uintptr_t)do_nothing; // no caller without us
     rb_store_relaxed(slot, found);
     return found;
 }

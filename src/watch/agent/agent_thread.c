@@ -1,17 +1,18 @@
-// The agent's own thread: plants sites, takes back what nobody came by, ends breakpoints that had their time,
-// asks for tables, reports. A thread of libc's, with all signals blocked but SIGTRAP, that ends by itself
-// when the program's threads have all ended, so that the process can.
+// The agent's own thread: plants sites, takes back those that no thread reached, ends breakpoints whose
+// time is over, asks for tables, reports. It is a thread of libc's, with all signals blocked but SIGTRAP.
+// It ends by itself when all threads of the program have ended, so that the process can.
 //
-// Rate      Tokens: so many a second, one less for each sample. While there are some, sites are planted, a
-//           few a turn; the oldest give way. So the rate of samples follows the wish where code is executed
-//           at all, and what is planted is uniform over sites. docs/watch.md, "Which accesses are sampled".
-// Groups    What costs a program most is that a breakpoint is set at all: processors fill and copy memory
-//           many times slower then (rep stos, rep movs). So tokens are saved until there are as many as
-//           breakpoints, and used together.
-// Budget    What traps and this thread take, measured, and a part of what the program takes while a
+// Rate      Tokens: a number per second, one less for each sample. While there are some, sites are planted,
+//           a few a turn, and the oldest are replaced. So the rate of samples follows the setting if code is
+//           executed at all, and planted sites are uniform over sites. docs/watch.md, "Which accesses are
+//           sampled".
+// Groups    The largest cost for a program is a set breakpoint: processors then fill and copy memory many
+//           times slower (rep stos, rep movs). So tokens are saved until there are as many as breakpoints,
+//           and used together.
+// Budget    The measured time of traps and of this thread, and a part of the program's time while a
 //           breakpoint is set, is at most a share of the processor time of the process, or of a tenth of a
-//           core's if the process takes less. Above it nothing is planted. Delays have a budget of the
-//           same share, of the time that threads exist.
+//           core's if the process takes less. Above it nothing is planted. Delays have a budget of the same
+//           share, of the time that threads exist.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -29,12 +30,11 @@
 #define IDLE_NS     50000000u
 #define RING        512u
 #define STACK_BYTES ((size_t)256 << 10)
-#define LOOK_NS     1000000000u // from one look at the world to the next
+#define LOOK_NS     1000000000u // between checks of the process
 #define UNHEARD     4096
-#define ALLOWANCE   5000000u // nanoseconds that may be spent before there is anything to take a share of
+#define ALLOWANCE   5000000u // nanoseconds that may be spent before there is a time to take a share of
 #define MOST_RATED  65536u
-#define SLOWED \
-    4u // while a breakpoint is set, one part in so many is lost (measured: 3 to 5, on programs that fill memory)
+#define SLOWED      4u // one part in so many of the time with a breakpoint set is lost, if memory is filled
 
 struct planted {
     struct rb_code_module *module;
@@ -52,7 +52,7 @@ static struct rb_rng rng;
 static uint32_t wake_word, stopping, running;
 static uint64_t trap_ticks, delay_ns, delay_allowed; // ticks and nanoseconds
 static uint64_t began, last_turn, last_look, last_samples, thread_ns;
-static uint64_t last_cpu, set_ns; // processor time of the process, all in all and while one was set
+static uint64_t last_cpu, set_ns; // processor time of the process: total, and while one was set
 static bool was_set;
 static int64_t tokens; // in millionths
 static bool using;     // a group of them
@@ -82,7 +82,7 @@ static uint64_t spent_ns(void)
     return rb_agent_ns(rb_load_relaxed(&trap_ticks)) + thread_ns + set_ns / SLOWED;
 }
 
-// What the budget is a share of. A process that does little still has something to spend.
+// Returns the time that the budget is a share of. A process that does little still has a minimum.
 static uint64_t basis_ns(uint64_t now)
 {
     return rb_agent_clock(CLOCK_PROCESS_CPUTIME_ID) + (now - began) / 10;
@@ -117,7 +117,7 @@ static void plant_some(unsigned count)
     }
 }
 
-// The fixed part of the sites: by a hash, so that it is the same in each run with the same seed.
+// Chooses the fixed part of the sites, by a hash, so that it is the same in each run with the same seed.
 static void choose_rated(void)
 {
     if (!rated) {
@@ -179,7 +179,7 @@ static void plant_sites(uint64_t now)
 
 // ---- turns ---------------------------------------------------------------------------------------------
 
-// Reasons to stop for good.
+// Returns a reason to stop for good, or NULL.
 static const char *check_world(void)
 {
     if (rb_breakpoints_traced())

@@ -1,7 +1,7 @@
-// Threads of the program: their records, how they come and go, their stacks.
+// Threads of the program: their records, their creation and end, their stacks.
 //
-// A record is made by the creator, so that a report can say where a thread was made, and given up by a key's
-// destructor on the thread itself; from then on the thread passes through. Threads that came some other way
+// The creator makes the record, so that a report can say where a thread was created. A key's destructor on
+// the thread itself gives it up; from then on the thread is not watched. Threads created in other ways
 // (clone, before us) have none: they are neither sampled nor taken for the second of a pair.
 #include <errno.h>
 #include <limits.h>
@@ -20,14 +20,14 @@
 
 static struct rb_watched *pool, *unused;
 static uint32_t used, ids, alive;
-static rb_spin lock; // only ever tried for a while: a handler of the program's may be on top of its holder
+static rb_spin lock; // tried for a limited time: a handler of the program may run on top of its holder
 static pthread_key_t key;
 static bool key_made;
 
 // ---- stacks --------------------------------------------------------------------------------------------
 
-// `top` is what the innermost frame is called in the report. On a stack that is not the thread's own (a
-// signal stack, a coroutine) only the page that we are on is sure to be there.
+// `top` is the name of the innermost frame in the report. On a stack that is not the thread's own (a signal
+// stack, a coroutine) only the current page is sure to be there.
 void rb_trail_from(struct rb_trail *t, struct rb_unwind_frame f, uintptr_t top)
 {
     const struct rb_watched *me = rb_agent_me;
@@ -120,7 +120,7 @@ static void free_record(struct rb_watched *r)
 {
     __asm__ volatile("incq %0" : "+m"(r->clock)::"memory");
     if (!take_lock())
-        return; // it is lost, which costs its bytes
+        return; // its record is lost, which costs its bytes
     r->os_id = 0;
     r->next = unused;
     unused = r;
@@ -133,7 +133,7 @@ uint32_t rb_threads_alive(void)
     return rb_load_relaxed(&alive);
 }
 
-// Before the last round of destructors it puts itself off, so that what those of the program do is still
+// Until the last round of destructors it postpones itself, so that the program's destructors are still
 // counted.
 static void end_thread(void *given)
 {
@@ -176,7 +176,7 @@ void rb_threads_start(void)
     errno = saved;
 }
 
-// The child has one thread. Its record stays what it is; those of the others are free from now on.
+// The child has one thread. Its record stays; the records of the others are free from now on.
 void rb_threads_after_fork(void)
 {
     lock = 0;
@@ -286,8 +286,8 @@ RB_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 
 // ---- once ----------------------------------------------------------------------------------------------
 
-// What the function does is released when it ends, inside libc: it is counted then, before libc lets others
-// by.
+// The function's effects are released when it ends, inside libc. The clock is incremented then, before libc
+// lets other threads pass.
 static RB_TLS void (*once_function)(void);
 
 static void run_once(void)
