@@ -13,7 +13,7 @@
 #define rb_store_release(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
 #define rb_store_seq_cst(at, value) __atomic_store_n(at, value, __ATOMIC_SEQ_CST)
 
-// These return what was there before.
+// These return the value before the operation.
 #define rb_exchange_relaxed(at, value)   __atomic_exchange_n(at, value, __ATOMIC_RELAXED)
 #define rb_exchange_acquire(at, value)   __atomic_exchange_n(at, value, __ATOMIC_ACQUIRE)
 #define rb_exchange_acq_rel(at, value)   __atomic_exchange_n(at, value, __ATOMIC_ACQ_REL)
@@ -32,7 +32,7 @@
 #define rb_fetch_xor_seq_cst(at, value)  __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST)
 #define rb_fetch_nand_seq_cst(at, value) __atomic_fetch_nand(at, value, __ATOMIC_SEQ_CST)
 
-// These return what is there now.
+// These return the value after the operation.
 #define rb_add_fetch_relaxed(at, value) __atomic_add_fetch(at, value, __ATOMIC_RELAXED)
 #define rb_add_fetch_acq_rel(at, value) __atomic_add_fetch(at, value, __ATOMIC_ACQ_REL)
 #define rb_sub_fetch_relaxed(at, value) __atomic_sub_fetch(at, value, __ATOMIC_RELAXED)

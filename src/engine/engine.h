@@ -10,10 +10,10 @@
 //
 // How the pieces relate (docs/engines.md has the proofs):
 //   epoch      e_t, the number under which thread t's sampled accesses are recorded now; grows at releases
-//   published  C_t[t], the highest epoch of t that a release has handed out; accesses recorded since carry e_t
+//   published  C_t[t], the highest epoch of t that a release has handed out; later accesses carry e_t
 //   clock[u]   the highest epoch of u that is ordered before t's next event: e1 of u is ordered before it iff
 //              epoch(e1) <= clock[u]
-// Engines differ in how clocks travel through sync objects, never in what clock[u] means.
+// Engines differ in how clocks travel through sync objects, never in the meaning of clock[u].
 #ifndef RB_ENGINE_ENGINE_H
 #define RB_ENGINE_ENGINE_H
 
@@ -156,7 +156,7 @@ struct rb_engine_ops {
     bool (*acquire)(struct rb_engine *, struct rb_thread *, struct rb_sync *);
     // A release that follows the same thread's acquire of the same object, with nothing between: mutexes.
     bool (*release)(struct rb_engine *, struct rb_thread *, struct rb_sync *);
-    // A release that replaces what the object held, without that discipline: release stores, fork.
+    // A release that replaces the contents of the object, without that discipline: release stores, fork.
     bool (*release_store)(struct rb_engine *, struct rb_thread *, struct rb_sync *);
     // A release that joins: read-unlock, barrier, semaphore, read-modify-write.
     bool (*release_join)(struct rb_engine *, struct rb_thread *, struct rb_sync *);

@@ -1,12 +1,12 @@
 // The packed epoch of an access: thread, local time, and kind. One 64-bit word, compared and replaced
-// whole.
+// as a whole.
 //   63      many: the cell holds a list instead of this entry (access history only)
 //   62      write
 //   47..32  slot of the thread (RB_MAX_THREADS below 2^16)
 //   31..0   local time, from 1, below 2^31 (so that clocks compare as signed SIMD lanes); the whole word is 0
 //           for "nothing recorded"
-// A local time that would pass 2^31 - 1 stays there and the thread stops recording. A clock entry of 2^31 -
-// 1 then covers all accesses of that thread, so races can be missed but none invented.
+// A local time that would pass 2^31 - 1 stays there and the thread stops recording. A clock entry of
+// 2^31 - 1 then covers all accesses of that thread, so races can be missed but none invented.
 #ifndef RB_ENGINE_EPOCH_H
 #define RB_ENGINE_EPOCH_H
 

@@ -5,7 +5,7 @@
 
 #include "base/types.h"
 
-// Encodings of pointers: how many bytes (PE_FORMAT), relative to what (PE_BASE).
+// Encodings of pointers: their size (PE_FORMAT) and their base (PE_BASE).
 #define PE_OMIT     0xff
 #define PE_INDIRECT 0x80
 #define PE_FORMAT   0x0f

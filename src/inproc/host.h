@@ -1,4 +1,4 @@
-// The host of the code inside somebody else's process. It is the library that the code is part of (the
+// The host of the code inside another program's process. It is the library that the code is part of (the
 // runtime, or the agent of `railbird watch`), and the environment of the process. The library fills in
 // rb_host and rb_options when it starts; all of it is read only from then on, except `sandboxed`.
 //

@@ -81,7 +81,7 @@ static struct place *places_now(void)
     return rb_load_acquire(&places);
 }
 
-#define LINE 4352u // of the kernel's list of maps: a path and what is before it
+#define LINE 4352u // of the kernel's list of maps: a path and the text before it
 
 // Returns true if the line's range (from-to, in hexadecimal) holds the address.
 static bool line_holds(const char *line, uintptr_t address)

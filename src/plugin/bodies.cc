@@ -1,30 +1,33 @@
-// A plugin for gcc: two bodies for each function, one with the hooks of -fsanitize=thread and one without,
-// and hooks that leave the registers alone. docs/bodies.md has the design; `railbird cc` hands this to gcc
-// where it was built for that gcc.
+// A plugin for gcc. It gives each function two copies of its body, one with the hooks of -fsanitize=thread
+// (the instrumented copy) and one without (the plain copy), and hooks that preserve registers.
+// docs/bodies.md has the design; `railbird cc` passes the plugin to a gcc that it was built for.
 //
 //     entry:  if (gate) { hooks, and everything as gcc made it } else { the same without hooks }
 //
-// The gate is a byte of the function's own, 1 at first, in the section rb_gates. The body with hooks tells
-// the runtime of each pass (__railbird_gate), and the runtime writes the byte when it has seen enough. Loops
-// that call something or have loops inside choose again at their heads, so a thread that never leaves a
-// function changes over too; innermost loops that call nothing are left whole, for the vectorizer: with hooks
-// those that are in no other loop have gates that lead out of the hooks, without hooks they have none. Code
-// after a call that waits chooses, too, by a gate of its own: what a thread does when it is woken is often
-// what it was woken for, and the gates it has passed are as old as its sleep.
+// The gate is a byte of the function's own, 1 at first, in the section rb_gates. The instrumented copy
+// reports each pass to the runtime (__railbird_gate), and the runtime writes the byte when it has seen
+// enough.
 //
-// Code that runs seldom is where races hide, and much of it is in functions that run often. So in the body
-// without hooks each branch that leads to accesses begins with a probe, `call __railbird_probe; jc`, which
-// leads to the same place in the other body until the runtime has seen that branch often enough, too, and
+//   - Loops that call a function or have loops inside choose again at their heads. So a thread that never
+//     leaves a function changes copies too.
+//   - Innermost loops that call nothing are left whole, for the vectorizer. In the instrumented copy, those
+//     in no other loop have gates that lead out of the hooks; in the plain copy they have none.
+//   - Code after a call that waits chooses, too, by a gate of its own. A thread that wakes up often begins
+//     the work it waited for, and the gates it has passed are as old as its sleep.
+//
+// Races hide in code that runs rarely, and much of it is in functions that run often. So in the plain copy
+// each branch that leads to accesses begins with a probe, `call __railbird_probe; jc`. It leads to the same
+// place in the instrumented copy until the runtime has seen that branch often enough, too. Then the runtime
 // writes one byte: `test $imm32,%eax; jc` goes nowhere.
 //
-// What must stay true:
-// * Synchronisation is in both bodies: hooks of atomics are never taken out. What the body without hooks
-// leaves out are accesses, and an access that is not seen hides a race and invents none.
-// * Whatever has hooks in one body is, in the other, behind a probe of its own or runs whenever, and as often
-// as, something does that is behind a probe or a gate.
-// * A hook is called by a name of ours (__railbird_read8, not __tsan_read8): it preserves all general
-// registers but r10 and r11, which a stub of the linker may use, and the lower halves of xmm0 to xmm15, and
-// gcc relies on it. TSan's own hooks do not, so such objects must not meet them.
+// Invariants:
+// * Synchronisation is in both copies: hooks of atomics are never removed. The plain copy leaves out
+//   accesses only, and an access that is not seen hides a race and invents none.
+// * Code with hooks in the instrumented copy is, in the plain copy, behind a probe of its own; or it runs
+//   whenever and as often as code behind a probe or a gate.
+// * A hook is called by a name of ours (__railbird_read8, not __tsan_read8). It preserves all general
+//   registers but r10 and r11, which a stub of the linker may use, and the lower halves of xmm0 to xmm15;
+//   gcc relies on it. TSan's own hooks do not, so such objects must not be linked with them.
 //
 // This file is C++ because gcc's headers are; they need this order.
 // clang-format off
@@ -55,12 +58,12 @@
 #include "function-abi.h"
 // clang-format on
 
-int plugin_is_GPL_compatible; // gcc asks for this name; the plugin is loaded by gcc and part of nothing else
+int plugin_is_GPL_compatible; // gcc requires this name; only gcc loads the plugin
 
-static const unsigned FEW_HOOKS = 4; // with fewer a second body costs what it saves
-static const int FEW_ROUNDS = 64;    // a loop that cannot go round more often is soon over
+static const unsigned FEW_HOOKS = 4; // with fewer a plain copy costs as much as it saves
+static const int FEW_ROUNDS = 64;    // a loop that cannot go round more often ends soon
 
-// ---- hooks: their names and what they preserve ---------------------------------------------------------
+// ---- hooks: their names and preserved registers -------------------------------------------------------
 
 static const char hook_mark[] = "railbird hook";
 static const unsigned HOOK_ABI = 3; // of gcc's eight numbers for calling conventions x86 uses 0 and 1
@@ -97,7 +100,8 @@ static bool part_clobbered_with_hooks(unsigned abi, unsigned r, machine_mode mod
     return SSE_REGNO_P(r) && maybe_gt(GET_MODE_SIZE(mode), 16);
 }
 
-// A hook that is reached by a jump cannot be told from its caller's caller, and never sleeps.
+// Returns false for a call of a hook: a hook that is reached by a jump cannot be told from its caller's
+// caller, and never sleeps.
 static bool sibcall_ok_without_hooks(tree function, tree call)
 {
     return !(function && is_marked(TREE_TYPE(function))) && next_sibcall_ok(function, call);
@@ -121,8 +125,8 @@ static bool is_hook_number(int builtin)
     return builtin >= BUILT_IN_TSAN_FUNC_ENTRY && builtin <= BUILT_IN_TSAN_WRITE_RANGE;
 }
 
-// Not those of volatile accesses (--param=tsan-distinguish-volatile=1): programs bring their own and want
-// every call.
+// Hooks of volatile accesses stay as they are (--param=tsan-distinguish-volatile=1): programs bring their
+// own and want every call.
 static bool is_hook(const gimple *s)
 {
     const tree function = is_gimple_call(s) ? gimple_call_fndecl(s) : NULL_TREE;
@@ -133,9 +137,9 @@ static bool is_hook(const gimple *s)
 
 static tree gate_hook, memory_calls[3];
 
-// What gcc knows of the builtins stays true of the functions, and must: it has long decided by it which
-// locals nobody else can reach. In gcc's words: returns the first argument, touches nothing but what the
-// first (written) and second (read) point to, for as many bytes as the third says.
+// The properties that gcc knows of the builtins stay true of the functions, and must: gcc has long used
+// them to decide which locals no other function can reach. In gcc's words: returns the first argument, and
+// touches only the memory of the first (written) and second (read), as many bytes as the third says.
 static const struct {
     built_in_function builtin;
     const char *name, *touches;
@@ -145,7 +149,7 @@ static const struct {
     {BUILT_IN_MEMSET, "memset", "1cO3"},
 };
 
-// What gcc's collector of garbage would not find.
+// References that gcc's garbage collector would not find.
 static const ggc_root_tab roots[] = {
     {&gate_hook, 1, sizeof(gate_hook), &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
     {memory_calls, 3, sizeof(memory_calls[0]), &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
@@ -157,13 +161,13 @@ static void begin_unit(void *, void *)
     static bool done;
 
     const bool far =
-        ix86_cmodel == CM_LARGE || ix86_cmodel == CM_LARGE_PIC; // calls that a probe does not reach
+        ix86_cmodel == CM_LARGE || ix86_cmodel == CM_LARGE_PIC; // a probe cannot call over this distance
 
     if (done || far || !(flag_sanitize & SANITIZE_THREAD) || !TARGET_64BIT)
         return;
     for (int b = BUILT_IN_TSAN_FUNC_ENTRY; is_hook_number(b); b++) {
         tree function = builtin_decl_implicit((built_in_function)b);
-        if (!function) // the front end declares them when it is asked for the sanitizer
+        if (!function) // the front end declares them when the sanitizer is on
             return;
         const char *name = IDENTIFIER_POINTER(DECL_NAME(function)); // __builtin___tsan_read8
         mark_hook(function, concat("__railbird_", strstr(name, "__tsan_") + strlen("__tsan_"), NULL));
@@ -185,7 +189,7 @@ static void begin_unit(void *, void *)
 
 // ---- copies of memory ----------------------------------------------------------------------------------
 
-// gcc expands small copies after it has instrumented, so they would go unseen; calls are seen.
+// Turns small copies into calls: gcc expands them after it has instrumented, so they would not be seen.
 static void show_memory_call(gimple *s)
 {
     const tree function = is_gimple_call(s) ? gimple_call_fndecl(s) : NULL_TREE;
@@ -209,16 +213,16 @@ static void show_memory_calls(function *fun)
             show_memory_call(gsi_stmt(i));
 }
 
-// ---- can there be two bodies? --------------------------------------------------------------------------
+// ---- functions that can have two copies ----------------------------------------------------------------
 
 struct contents {
     unsigned hooks;
     bool calls; // of anything else
-    bool waits; // and of something that waits
+    bool waits; // of a function that waits
 };
 
-// Functions of the system, by their linker's names, in which a thread may be for long. Not locks: what they
-// guard is usually short, and they are often taken.
+// Functions of the system, by their linker's names, in which a thread may stay for long. Locks are not
+// among them: they are usually held for a short time, and taken often.
 static const char *const waiting[] = {
     "accept",
     "accept4",
@@ -296,7 +300,7 @@ static void add_contents(basic_block bb, contents *c)
     }
 }
 
-// Inline assembly may define a name, which can be there once: "name:", but not "1:".
+// Returns true if inline assembly may define a name, which can exist only once: "name:", but not "1:".
 static bool defines_a_name(const gasm *s)
 {
     const char *text = gimple_asm_string(s);
@@ -350,22 +354,23 @@ static contents contents_of(const class loop *l)
     return inside;
 }
 
-// ---- where the other body is chosen --------------------------------------------------------------------
+// ---- places that choose a copy -------------------------------------------------------------------------
 
 struct places {
     auto_vec<basic_block> heads;  // of loops: by the gate, every time round
     auto_vec<basic_block> woken;  // after calls that wait: each by a gate of its own
     auto_vec<basic_block> rounds; // ends of loops that are left whole: the same, but out of the hooks only
     auto_vec<basic_block> probed; // branches
-    auto_bb_flag is_head;         // of those two kinds: belongs to both bodies
+    auto_bb_flag is_head;         // marks blocks of the first two kinds: they belong to both copies
 
     explicit places(function *fun) : is_head(fun)
     {
     }
 };
 
-// Blocks are split, so that each such call is the last of its own. Loops around them choose at their heads
-// (below), as all do that have a block of both bodies inside: else there would be two ways into them.
+// Splits blocks, so that each such call is the last of its block. Loops around them choose at their heads
+// (below), as do all loops that have a block of both copies inside. Otherwise there would be two ways into
+// them.
 static void find_woken(function *fun, places *p)
 {
     basic_block bb;
@@ -384,8 +389,8 @@ static void find_woken(function *fun, places *p)
         }
 }
 
-// Loops at whose heads the body is chosen anew. Others would lose more by it than they could gain: they are
-// left whole.
+// Finds loops that choose the copy anew at their heads. Other loops would lose more than they gain: they
+// are left whole.
 static void find_heads(function *fun, places *p)
 {
     for (auto l : loops_list(fun, 0)) {
@@ -399,9 +404,10 @@ static void find_heads(function *fun, places *p)
     }
 }
 
-// Loops that are left whole, which may go round for long: with hooks such a loop is looked at for a while,
-// and then goes on without, from the same round. There is no way back, so the loop without hooks is the
-// compiler's to improve. Those inside other loops need none, as these choose each time round.
+// Returns true for a loop that is left whole and may run for long. In the instrumented copy such a loop is
+// observed for a while, and then continues without hooks, from the same round. There is no way back, so the
+// compiler can optimise the loop without hooks. Loops inside other loops need none, as these choose each
+// time round.
 static bool has_rounds(class loop *l, const places *p)
 {
     if (loop_depth(l) != 1 || l->header->flags & p->is_head || !l->latch || !contents_of(l).hooks)
@@ -417,7 +423,8 @@ static void find_rounds(function *fun, places *p)
             p->rounds.safe_push(split_edge(loop_latch_edge(l)));
 }
 
-// A loop that is left whole and that the block runs in every time round; its hooks count as its preheader's.
+// Returns the loop, left whole, that runs the block in every round; the block's hooks count as its
+// preheader's.
 static class loop *whole_loop_of(basic_block bb, const places *p)
 {
     class loop *l = bb->loop_father;
@@ -436,16 +443,16 @@ static bool has_hooks(basic_block bb)
     return c.hooks > 0;
 }
 
-// Does the one run whenever the other does, and as often? What comes after a loop runs once, maybe long after
-// the loop was last looked at.
+// Returns true if one block runs whenever the other does, and as often. Code after a loop runs once, maybe
+// long after the loop was last observed.
 static bool runs_with(basic_block bb, basic_block before)
 {
     return dominated_by_p(CDI_POST_DOMINATORS, before, bb) &&
            !flow_loop_nested_p(bb->loop_father, before->loop_father);
 }
 
-// `before` is the nearest place on every way here at which a body is chosen: what runs with that needs
-// nothing.
+// `before` is the nearest block, on every path to here, that chooses a copy. A block that runs with it
+// needs no probe.
 static void find_probes_below(basic_block bb, basic_block before, places *p, hash_set<basic_block> &wanted)
 {
     if (bb->flags & p->is_head || (bb == bb->loop_father->header && has_rounds(bb->loop_father, p))) {
@@ -474,7 +481,7 @@ static void find_probes(function *fun, places *p)
     find_probes_below(first, first, p, wanted);
 }
 
-// ---- making them ---------------------------------------------------------------------------------------
+// ---- making the copies ---------------------------------------------------------------------------------
 
 static tree make_gate(void)
 {
@@ -489,7 +496,7 @@ static tree make_gate(void)
     return gate;
 }
 
-// What the block that `like` leads to is told by it, its copy is told by `e`.
+// Gives the phi nodes of e's target, a copy, the arguments that those of `like`'s target get from `like`.
 static void add_phi_args_like(edge e, edge like)
 {
     gphi_iterator to = gsi_start_phis(e->dest);
@@ -498,8 +505,8 @@ static void add_phi_args_like(edge e, edge like)
         add_phi_arg(to.phi(), PHI_ARG_DEF_FROM_EDGE(i.phi(), like), e, UNKNOWN_LOCATION);
 }
 
-// At the end of `from`, whose one way on leads to the body with hooks: there if the gate is open, else to
-// `quiet`.
+// Ends `from`, whose one successor is in the instrumented copy, with a choice: there if the gate is open,
+// else to `quiet`.
 static void choose_body(basic_block from, basic_block quiet, tree gate)
 {
     gimple_stmt_iterator at = gsi_last_bb(from);
@@ -536,8 +543,8 @@ static void add_clobbers(vec<tree, va_gc> **clobbers, const char *kind, int from
     }
 }
 
-// What the hook does not preserve. Of a vector register assembly has all or nothing: where more than the
-// lower half may be in use, it is all.
+// Lists the registers that the hook does not preserve. In assembly a vector register is clobbered whole or
+// not at all: if more than the lower half may be in use, it is whole.
 static vec<tree, va_gc> *lost_in_probe(void)
 {
     vec<tree, va_gc> *clobbers = NULL;
@@ -553,9 +560,9 @@ static vec<tree, va_gc> *lost_in_probe(void)
     return clobbers;
 }
 
-// At the end of `from`, in the body without hooks: on as it is, or into the body with hooks. The function
-// calls its other hooks as well, so it is no leaf, and there is nothing below its stack pointer that a call
-// in assembly would overwrite.
+// Ends `from`, in the plain copy, with a probe: it continues there, or into the instrumented copy. The
+// function calls its other hooks as well, so it is no leaf, and a call in assembly overwrites nothing below
+// its stack pointer.
 static void add_probe(basic_block from, basic_block with)
 {
     gimple_stmt_iterator at = gsi_last_bb(from);
@@ -585,9 +592,9 @@ static void take_hooks_out(basic_block bb)
     }
 }
 
-// Heads of loops, and what comes after waiting, belong to both bodies: all ways lead there, where the body is
-// chosen. So the two have the same shape as one had, and gcc's renaming (TODO_update_ssa) joins what each of
-// them has made of a variable.
+// Heads of loops, and code after waiting, belong to both copies: all paths lead there, and the copy is
+// chosen there. So both copies have the shape of the original, and gcc's renaming (TODO_update_ssa) joins
+// their versions of each variable.
 static unsigned make_two(function *fun)
 {
     auto_vec<basic_block> from, to;
@@ -646,7 +653,7 @@ static unsigned make_two(function *fun)
     return TODO_update_ssa | TODO_cleanup_cfg;
 }
 
-// Names of their own: gcc puts a pass behind all of a name.
+// Names of their own: gcc puts a pass behind all passes of a name.
 static const pass_data two_bodies = {
     GIMPLE_PASS, "railbird", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
 static const pass_data one_body = {
@@ -671,11 +678,11 @@ struct bodies_pass : gimple_opt_pass {
     bool two_;
 };
 
-// ---- what does not change in a loop --------------------------------------------------------------------
-// gcc reads a variable before a loop even where the loop would come to it only under a condition, be it that
-// the loop does not change it, or that it is kept in a register meanwhile. That is harmless until a hook is
-// put on the read: then a thread that never touched the variable passes for a reader of it. So gcc may do it
-// once the hooks are there, which keep it from it, and for the body without them.
+// ---- loop invariants -----------------------------------------------------------------------------------
+// gcc reads a variable before a loop even if the loop reads it only under a condition: if the loop does not
+// change it, or keeps it in a register meanwhile. That is harmless until a hook is put on the read: then a
+// thread that never touched the variable counts as a reader of it. So gcc may do it only after the hooks
+// are there, which prevent it, and in the plain copy.
 
 static int was_to_move;
 
@@ -703,10 +710,10 @@ struct invariants_pass : gimple_opt_pass {
     bool before_;
 };
 
-// ---- gcc asks ------------------------------------------------------------------------------------------
+// ---- registration --------------------------------------------------------------------------------------
 
-// Built for another gcc: it does without us, and its code is as always. `railbird cc` does not let it come to
-// that.
+// With a gcc that it was not built for, the plugin does nothing, and the code is as always. `railbird cc`
+// prevents that case.
 int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *version)
 {
     if (!plugin_default_version_check(version, &gcc_version))

@@ -61,7 +61,7 @@ static void measure_ticks(void)
         ticks_per_ms = measured;
 }
 
-// ---- what was asked for --------------------------------------------------------------------------------
+// ---- settings ------------------------------------------------------------------------------------------
 
 static bool take_key(const char **text, const char *key)
 {

@@ -161,7 +161,7 @@ struct rb_pair {
     double time;
 };
 
-// ---- what was found (agent_pairs.c, agent_report.c) ----------------------------------------------------
+// ---- pairs found (agent_pairs.c, agent_report.c) -------------------------------------------------------
 
 // rb_pair_new returns an empty pair for the handler to fill in, or NULL; rb_pair_found hands it over.
 RB_HIDDEN struct rb_pair *rb_pair_new(void);

@@ -104,7 +104,7 @@ static bool is_wanted(const char *path, bool program)
     return true;
 }
 
-// ---- what is loaded ------------------------------------------------------------------------------------
+// ---- loaded modules ------------------------------------------------------------------------------------
 
 static bool has_go_note(const char *at, size_t bytes)
 {

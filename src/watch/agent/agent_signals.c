@@ -192,7 +192,7 @@ bool rb_trap_is_ours(void)
     return syscall(SYS_rt_sigaction, (long)SIGTRAP, NULL, &now, 8L) == 0 && now.handler == on_trap;
 }
 
-// ---- what the program asks for -------------------------------------------------------------------------
+// ---- requests of the program ---------------------------------------------------------------------------
 
 RB_EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {

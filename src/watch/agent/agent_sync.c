@@ -2,8 +2,8 @@
 // jumps to the real function, without knowledge of its parameters. So variadic functions and functions that
 // return twice (vfork) need no special code.
 //
-// Invariant: the clock is incremented before the real function begins. A thread that learns from that
-// function's effect that the caller has reached it also finds the clock incremented (docs/watch.md, "Why a clock race is one").
+// Invariant: the clock is incremented before the real function begins. A thread that sees an effect of that
+// function also finds the clock incremented (docs/watch.md, "Why a clock race is one").
 #include <dlfcn.h>
 #include <errno.h>
 

@@ -1,14 +1,15 @@
-// The agent's side of code tables: opening, searching, and what an instruction touches, from its row and the
-// registers. libc alone; everything but open and close is for signal handlers.
+// The agent's side of code tables: opens, searches, and finds the memory that an instruction touches, from
+// its row and the registers. libc alone; everything but open and close is for signal handlers.
 //
-// Invariant: rows come from a file that anybody may have written. rb_code_open() copies it (what is checked
-// is what is used, whatever becomes of the file) and refuses all that the rest of this file relies on: rows
-// in order, at most two for an instruction, registers that exist, sites that are rows.
+// Invariant: rows come from a file that any process may have written. rb_code_open() copies the file, so
+// that the checked bytes are the bytes in use. It refuses everything that the rest of this file relies on:
+// rows in order, at most two for an instruction, registers that exist, sites that are rows.
 //
-// After a data breakpoint the registers are those after the instruction. Most address registers are still
-// what they were. Those that moved by a known amount (push, pop, string operations) are moved back. Those
-// that were overwritten by what was loaded (`mov (%rax),%rax`) are looked for: of the addresses from which
-// the watched bytes can have been reached, only one may hold the register's value now. The rest is not exact.
+// After a data breakpoint the registers are those after the instruction. Most address registers are
+// unchanged. Registers that moved by a known amount (push, pop, string operations) are moved back. A
+// register may be overwritten by the loaded value (`mov (%rax),%rax`). Then the addresses from which the
+// instruction can reach the watched bytes are searched: only one may hold the register's value now. Other
+// cases are not exact.
 #include "watch/code_table/code_table.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@
 #define RDI          7u
 #define DIRECTION    0x400 // of eflags
 #define LONGEST      15u   // bytes of an instruction
-#define MOST_BYTES   64u   // that one operand has
+#define MOST_BYTES   64u   // of one operand
 #define MOST_ROWS_AT 2u
 #define GROUP        64u // bytes of a repeating instruction that may be done before its trap comes
 
@@ -127,7 +128,7 @@ static const char *check_table(struct rb_code_table *t, size_t bytes, const uint
     return check_rows(t);
 }
 
-// Into memory of our own: a mapped file could change, or end, under us.
+// Reads the file into memory of our own: a mapped file could change, or end, meanwhile.
 static const char *read_all(struct rb_code_table *t, int fd, size_t bytes)
 {
     size_t done = 0;
@@ -184,7 +185,7 @@ void rb_code_close(struct rb_code_table *t)
 
 // ---- searching -----------------------------------------------------------------------------------------
 
-// The first row at an offset or after it.
+// Returns the first row at an offset or after it.
 static uint32_t lower_bound(const struct rb_code_table *t, uint32_t offset)
 {
     uint32_t low = 0, high = t->header->rows;
@@ -216,7 +217,7 @@ unsigned rb_code_at(const struct rb_code_table *t, uint32_t offset, const struct
     return first < t->header->rows && t->row[first].offset == offset ? count_at(t, first) : 0;
 }
 
-// Does the address hang on a register that a string operation moves?
+// Returns true if the address depends on a register that a string operation moves.
 static bool hangs_on_moved(const struct rb_code_row *r)
 {
     const uint8_t moved[] = {RCX, RSI, RDI};
@@ -252,7 +253,7 @@ unsigned rb_code_before(const struct rb_code_table *t, uint32_t offset, const st
     return found;
 }
 
-// ---- what it touches -----------------------------------------------------------------------------------
+// ---- accesses ------------------------------------------------------------------------------------------
 
 static uintptr_t value_of(const ucontext_t *context, unsigned number)
 {
@@ -267,7 +268,7 @@ static bool goes_down(const ucontext_t *context)
     return context->uc_mcontext.gregs[REG_EFL] & DIRECTION;
 }
 
-// From the registers as they are. That of gs is nobody's: false.
+// Computes the address from the registers as they are. Returns false for gs, whose base is not known.
 static bool address_of(const struct rb_code_row *row, uintptr_t start, const ucontext_t *context,
                        uintptr_t *address)
 {
@@ -307,8 +308,8 @@ void rb_code_touch_before(const struct rb_code_row *row, uintptr_t start, const 
                                     .exact = known && !(row->flags & (RB_CODE_MASKED | RB_CODE_SPREAD))};
 }
 
-// The register was loaded from the memory: which address is it that holds its value now? Only pages that the
-// watched bytes are in are looked at, for others need not be there.
+// The register was loaded from the memory: finds the one address that holds its value now. Only pages with
+// watched bytes are read, because others may be unmapped.
 static bool find_lost(const struct rb_code_row *row, const ucontext_t *context, uintptr_t watched,
                       unsigned bytes, uintptr_t *address)
 {
@@ -325,7 +326,7 @@ static bool find_lost(const struct rb_code_row *row, const ucontext_t *context, 
         known += value_of(context, row->base);
     for (uintptr_t a = watched - row->size + 1; a < watched + bytes; a++) {
         if (index && row->base != row->index && (a - known) % scale)
-            continue; // no index leads there
+            continue; // no index gives this address
         if (a < low || a + row->size > high)
             return false;
         if (memcmp((const void *)a, &value, row->size) == 0) {
@@ -336,7 +337,8 @@ static bool find_lost(const struct rb_code_row *row, const ucontext_t *context, 
     return found == 1;
 }
 
-// Of a repeating one a turn before the last may have been it: processors do several at once.
+// Returns true if an earlier turn of a repeating instruction may have been it: processors do several at
+// once.
 static bool is_shortly_before(const struct rb_code_row *row, const ucontext_t *context, uintptr_t address,
                               uintptr_t watched)
 {

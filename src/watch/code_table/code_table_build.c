@@ -1,10 +1,13 @@
-// Decodes the code of a module, function by function, and keeps what is sure.
+// Decodes the code of a module, function by function, and keeps functions that are certain.
 //
-// What is sure: a range that .eh_frame calls a function, decoded from its start, one instruction after the
-// other, ends exactly at its end; and no direct jump or call of the module, no symbol and not the entry point
-// lead into the middle of one of its instructions, nor does an address that the code or a relocation makes;
-// and no instruction reads or writes there. Data among the code (jump tables, constants of assembly code)
-// breaks one of these, or is not in such a range at all. What is left out is counted.
+// A function is certain under these conditions:
+//   - It is a range that .eh_frame calls a function.
+//   - Decoded from its start, one instruction after the other, it ends exactly at its end.
+//   - No direct jump or call of the module, no symbol, no entry point, and no address that the code or a
+//     relocation makes leads into the middle of one of its instructions.
+//   - No instruction reads or writes there.
+// Data among the code (jump tables, constants of assembly code) breaks one of these, or is not in such a
+// range at all. Functions that are left out are counted.
 #include "watch/code_table/code_table_build.h"
 
 #include <stdlib.h>
@@ -38,7 +41,7 @@ struct build {
     uint8_t *starts; // a bit for each byte of all functions, one after the other
 };
 
-// Does the form say nothing, for one of those who made this module?
+// Returns true if the form proves nothing, for one of the compilers of this module.
 static bool is_move(enum rb_code_form form, unsigned producers)
 {
     static const uint8_t made_by[RB_CODE_FORMS] = {
@@ -101,11 +104,11 @@ static bool reads_constant(const struct build *b, const struct rb_code_row *r)
     if (r->base == RB_CODE_RIP)
         address += r->offset + r->length;
     else if (r->base != RB_CODE_NONE || b->file.header->e_type != ET_EXEC)
-        return false; // elsewhere than at a fixed place no address is known
+        return false; // other operands than a fixed place have no known address
     return rb_code_file_read_only(&b->file, address);
 }
 
-// What the function and the module say of a row.
+// Completes a row by the properties of the function and the module.
 static void finish_row(const struct build *b, struct rb_code_row *r, bool frame_pointer, bool move)
 {
     if (r->base == 5 && frame_pointer)
@@ -124,7 +127,7 @@ static bool add_target(struct build *b, uint64_t address)
     return true;
 }
 
-// Where else in the code does the instruction lead, or look? False: no memory.
+// Notes the places in the code that the instruction leads to, or reads. Returns false if memory is out.
 static bool note_targets(struct build *b, const struct rb_code_instruction *i)
 {
     if (i->has_target && !add_target(b, i->target))
@@ -139,7 +142,7 @@ static bool note_targets(struct build *b, const struct rb_code_instruction *i)
     return true;
 }
 
-// False: no memory.
+// Decodes one function. Returns false if memory is out.
 static bool decode_function(struct build *b, struct function *f)
 {
     const uint64_t bytes = f->range.end - f->range.start;

@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "watch/code_table/code_table.h"
 
-// What became of the code: functions are ranges of .eh_frame.
+// Results for the code; functions are ranges of .eh_frame.
 struct rb_code_counts {
     uint64_t code_bytes;      // of executable sections
-    uint64_t functions, kept; // of the former the table has the latter
+    uint64_t functions, kept; // ranges found, and those that the table has
     uint64_t invalid;         // functions left out: an instruction is not one, or does not end with them
     uint64_t entered;         // functions left out: a jump, symbol or address leads into an instruction
     uint64_t with_data;       // functions left out: an instruction reads or writes there
@@ -19,22 +19,24 @@ struct rb_code_counts {
 };
 
 struct rb_code_image {
-    struct rb_code_header *header; // and what follows it
+    struct rb_code_header *header; // and the data that follows it
     struct rb_code_counts counts;
 };
 
-// `e` says what is wrong with the file. The image is freed with rb_code_free() in any case.
+// Builds the table of a file; `e` has the fault of the file. The image is freed with rb_code_free() in any
+// case.
 int rb_code_build(const char *path, struct rb_code_image *image, struct rb_error *e);
-// To a temporary name beside `path`, then renamed.
+// Writes it to a temporary name beside `path`, then renames it.
 int rb_code_write(const struct rb_code_image *image, const char *path, struct rb_error *e);
 void rb_code_free(struct rb_code_image *image);
 
-// The build-id of a file, or what stands for it, without decoding anything.
+// Returns the build-id of a file, or its substitute, without decoding.
 int rb_code_identify(const char *path, uint8_t id[RB_CODE_ID_BYTES], uint32_t *bytes, struct rb_error *e);
-// Where its table is or will be: $XDG_CACHE_HOME/railbird/code/ID.rbc, else below ~/.cache.
+// Returns the path of its table, existing or not: $XDG_CACHE_HOME/railbird/code/ID.rbc, else below
+// ~/.cache.
 int rb_code_cache_path(const uint8_t *id, uint32_t bytes, char *out, size_t room, struct rb_error *e);
-// The table of a file: that in the cache if it is good, else a new one, put there. `out` is its path.
-// `counts` (may be NULL) is filled in if it was made; `made` (may be NULL) says so.
+// Finds or makes the table of a file: takes it from the cache if it is good, else builds and stores it.
+// `out` is its path. `counts` (may be NULL) is filled in if it was made; `made` (may be NULL) is then true.
 int rb_code_cached(const char *path, char *out, size_t room, struct rb_code_counts *counts, bool *made,
                    struct rb_error *e);
 

@@ -1,5 +1,5 @@
-// Where code tables are kept: one for each build-id, below the user's cache folder. A table is written under
-// a temporary name and renamed, so that who reads sees all of it or none, also with several writers.
+// The cache of code tables: one for each build-id, below the user's cache folder. A table is written under
+// a temporary name and renamed, so that a reader sees all of it or none, also with several writers.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ int rb_code_cache_path(const uint8_t *id, uint32_t bytes, char *out, size_t room
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n;
 
-    if (cache && cache[0] == '/') // others are to be ignored, says the standard
+    if (cache && cache[0] == '/') // the standard says to ignore relative paths
         n = snprintf(out, room, "%s/railbird/code/", cache);
     else if (home && home[0])
         n = snprintf(out, room, "%s/.cache/railbird/code/", home);

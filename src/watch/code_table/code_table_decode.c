@@ -1,9 +1,9 @@
-// What Zydis says of an instruction, made into rows. Zydis knows operands, sizes and directions; this file
-// knows what it leaves to its reader: which operands are no accesses, where the stack pointer stands while
-// it moves, which addresses are gone afterwards.
+// Turns Zydis's decoding of an instruction into rows. Zydis knows operands, sizes and directions. This file
+// adds the rest: operands that are no accesses, the stack pointer while it moves, and addresses that are
+// lost afterwards.
 //
-// Invariant: an operand whose address or size cannot be said in a row gets none. tests/watch/facts.py holds
-// the same facts written down by hand, and the processor is asked as well.
+// Invariant: an operand gets no row if a row cannot express its address or size. tests/watch/facts.py holds
+// the same facts written down by hand, and the processor is tested as well.
 #include "watch/code_table/code_table_decode.h"
 
 #include <string.h>
@@ -70,7 +70,7 @@ static bool has_no_rows(const ZydisDecodedInstruction *i)
     }
 }
 
-// Accesses, but of the floating-point unit's state: nothing that a program shares.
+// Accesses to the state of the floating-point unit alone: no memory that a program shares.
 static bool is_state(ZydisMnemonic m)
 {
     switch (m) {
@@ -89,7 +89,7 @@ static bool is_state(ZydisMnemonic m)
 
 // ---- forms ---------------------------------------------------------------------------------------------
 
-// By name; what is not named is decided by what it does.
+// Classifies by name; an instruction without an entry is classified by its operands.
 static enum rb_code_form named_form(const ZydisDecodedInstruction *i, bool writes)
 {
     switch (i->mnemonic) {
@@ -280,7 +280,7 @@ static bool is_masked(const ZydisDecodedInstruction *i)
 
 #define REPEATS (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)
 
-// Flags that all operands of the instruction share.
+// Returns the flags that all operands of the instruction share.
 static unsigned flags_of(const ZydisDecodedInstruction *i)
 {
     unsigned flags = 0;
@@ -319,7 +319,8 @@ static unsigned flags_of(const ZydisDecodedInstruction *i)
     return flags;
 }
 
-// Which of the address's registers does the instruction overwrite, and with what was loaded?
+// Returns the register of the address that the instruction overwrites, and whether it was loaded from
+// there.
 static unsigned lost_of(const ZydisDecodedInstruction *i, const ZydisDecodedOperand *operands,
                         const struct rb_code_row *row)
 {
@@ -350,7 +351,8 @@ static unsigned lost_of(const ZydisDecodedInstruction *i, const ZydisDecodedOper
     return RB_CODE_LOST | (loaded ? RB_CODE_LOADED : 0u) | (index && !base ? RB_CODE_LOST_INDEX : 0u);
 }
 
-// A memory operand that is written down in the instruction, or those of string operations. False: no row.
+// Makes a row of an operand that is written in the instruction, or of a string operation. Returns false if
+// there is none.
 static bool row_of(const ZydisDecodedInstruction *i, const ZydisDecodedOperand *operands,
                    const ZydisDecodedOperand *o, unsigned flags, struct rb_code_row *row)
 {
@@ -397,7 +399,7 @@ static bool row_of(const ZydisDecodedInstruction *i, const ZydisDecodedOperand *
     return true;
 }
 
-// Push, pop, call, ret, leave: what they do to the stack. Sizes are those of 64-bit mode.
+// Makes the rows of push, pop, call, ret, leave: their use of the stack. Sizes are those of 64-bit mode.
 static bool stack_row(const ZydisDecodedInstruction *i, const ZydisDecodedOperand *operands, unsigned flags,
                       struct rb_code_row *row)
 {
@@ -467,7 +469,7 @@ static void make_rows(const ZydisDecodedInstruction *i, const ZydisDecodedOperan
     mark_site(i, out);
 }
 
-// `mov %rsp,%rbp`, or lea.
+// Returns true for `mov %rsp,%rbp`, or lea.
 static bool makes_frame(const ZydisDecodedInstruction *i, const ZydisDecodedOperand *operands)
 {
     if (operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER || operands[0].reg.value != ZYDIS_REGISTER_RBP)

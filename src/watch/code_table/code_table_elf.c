@@ -11,16 +11,16 @@
 
 #define NT_BUILD_ID_TYPE 3u
 #define SHT_UNWIND       0x70000001u // SHT_X86_64_UNWIND
-#define NEWEST_GCC       15          // the next one may fold volatile accesses, which atomics are to it
+#define NEWEST_GCC       15          // the next may fold volatile accesses, and it treats atomics as such
 #define NEWEST_CLANG     19
 
-// Bytes of the file, or NULL if they are not all in it.
+// Returns bytes of the file, or NULL if they are not all in it.
 static const uint8_t *bytes_at(const struct rb_code_file *f, uint64_t offset, uint64_t bytes)
 {
     return offset <= f->bytes && bytes <= f->bytes - offset ? f->data + offset : NULL;
 }
 
-// `count` entries of at least `least` bytes each, copied: alignment is the file's affair.
+// Copies `count` entries of at least `least` bytes each: those in the file need not be aligned.
 static void *copy_table(const struct rb_code_file *f, uint64_t offset, uint64_t count, uint64_t each,
                         uint64_t least)
 {
@@ -60,7 +60,7 @@ static bool is_ours(const Elf64_Ehdr *h)
            h->e_machine == EM_X86_64;
 }
 
-// The build-id of a piece of notes; what is longer than ours is cut.
+// Finds the build-id in a piece of notes; a longer one than ours is cut.
 static bool find_id(struct rb_code_file *f, uint64_t offset, uint64_t bytes)
 {
     const uint8_t *at = bytes_at(f, offset, bytes), *end = at ? at + bytes : NULL;
@@ -179,7 +179,7 @@ static const char *name_of(const struct rb_code_file *f, const Elf64_Shdr *s)
     return text + s->sh_name;
 }
 
-// "GCC: (Debian 12.2.0-14) 12.2.0": the number after the parenthesis. 0 if it is written in another way.
+// Parses "GCC: (Debian 12.2.0-14) 12.2.0": returns the number after the parenthesis, 0 for another format.
 static int gcc_version(const char *text)
 {
     const char *close = strrchr(text, ')');
@@ -187,7 +187,7 @@ static int gcc_version(const char *text)
     return close && close[1] == ' ' ? atoi(close + 2) : 0;
 }
 
-// The words of one compiler; linkers sign too, and make no code.
+// Recognises the words of one compiler. Linkers sign too, and make no code.
 static unsigned producer_of(const char *text)
 {
     static const char by_clang[] = "clang version ";
@@ -218,7 +218,7 @@ static void read_comment(struct rb_code_file *f, const Elf64_Shdr *s)
     }
 }
 
-// Without sections the header of .eh_frame, which the unwinder uses, says where it begins.
+// Finds .eh_frame without sections, by its header, which the unwinder uses.
 static int read_frames_by_segment(struct rb_code_file *f, struct rb_error *e)
 {
     for (size_t i = 0; i < f->segments; i++) {
@@ -271,7 +271,7 @@ static int by_start(const void *a, const void *b)
     return x->end < y->end ? -1 : x->end > y->end;
 }
 
-// Sorted; the same one twice is one; of those that overlap none stays.
+// Sorts the ranges. Equal ranges become one; ranges that overlap are removed.
 static void tidy_ranges(struct rb_code_file *f)
 {
     size_t kept = 0;
@@ -301,7 +301,7 @@ static void tidy_ranges(struct rb_code_file *f)
 
 // ---- symbols and relocations ---------------------------------------------------------------------------
 
-// The entries of a section of symbols or relocations, if it is one and in the file.
+// Returns the entries of a section of symbols or relocations, if it is one and in the file.
 static uint64_t entries_of(const struct rb_code_file *f, const Elf64_Shdr *s, const uint8_t **data)
 {
     const bool symbols = s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM;

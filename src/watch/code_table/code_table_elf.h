@@ -1,5 +1,5 @@
-// An ELF file as the builder of code tables needs it: what is code, what is read-only, where functions begin
-// and end, which compilers made it. Every look is within the file's bytes, whatever these say. Tool side.
+// An ELF file for the builder of code tables: code, read-only data, bounds of functions, and compilers.
+// Every access stays within the file's bytes, for any contents. Tool side.
 #ifndef RB_WATCH_CODE_TABLE_CODE_TABLE_ELF_H
 #define RB_WATCH_CODE_TABLE_CODE_TABLE_ELF_H
 
@@ -14,11 +14,11 @@ struct rb_code_range {
     bool frame_pointer; // somewhere in it rbp is one
 };
 
-// Who made the code, as .comment has it; a module may have several.
+// The compilers of the code, from .comment; a module may have several.
 enum rb_code_producer {
     RB_CODE_BY_GCC = 1,
     RB_CODE_BY_CLANG = 2,
-    RB_CODE_BY_UNKNOWN = 4 // another one, another version than was measured, or nothing is said
+    RB_CODE_BY_UNKNOWN = 4 // another one, a version that was not measured, or no entry
 };
 
 struct rb_code_file {
@@ -41,15 +41,15 @@ struct rb_code_file {
     size_t starts;
 };
 
-// Maps the file and finds its build-id. `e` says what is wrong; close in any case.
+// Maps the file and finds its build-id; `e` has the fault. To be closed in any case.
 int rb_code_file_open(struct rb_code_file *f, const char *path, struct rb_error *e);
-// The rest of what is above.
+// Reads the other fields above.
 int rb_code_file_read(struct rb_code_file *f, struct rb_error *e);
 void rb_code_file_close(struct rb_code_file *f);
 
-// The bytes of a range of addresses, if all of them are in the file and executable; else NULL.
+// Returns the bytes of a range of addresses, if all of them are in the file and executable; else NULL.
 const uint8_t *rb_code_file_code(const struct rb_code_file *f, uint64_t start, uint64_t end);
-// Is it mapped and never written once the program runs?
+// Returns true if the address is mapped and never written once the program runs.
 bool rb_code_file_read_only(const struct rb_code_file *f, uint64_t address);
 
 // ---- .eh_frame (code_table_frames.c) -------------------------------------------------------------------

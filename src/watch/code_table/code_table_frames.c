@@ -1,9 +1,9 @@
-// The functions of a module, from .eh_frame: every function that a compiler makes has an entry there, also in
-// stripped files, and with it the answer whether rbp is a frame pointer. (LSB Core, section 10.6; DWARF 4,
+// The functions of a module, from .eh_frame: every function that a compiler makes has an entry there, also
+// in stripped files. The entry also tells whether rbp is a frame pointer. (LSB Core, section 10.6; DWARF 4,
 // sections 6.4 and 7.23.)
 //
-// Invariant: reads only the bytes it is given. An entry that is not understood is left out, one whose length
-// is wrong ends the reading: a function that is not known costs sites, nothing else.
+// Invariant: reads only the bytes it is given. An entry that is not understood is left out; an entry with a
+// wrong length ends the reading. A function that is not known costs sites, nothing else.
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ enum {
     PE_INDIRECT = 0x80,
 };
 
-// What is left of the bytes; `bad` once they end too early.
+// The rest of the bytes; `bad` once they end too early.
 struct cursor {
     const uint8_t *at, *end;
     bool bad;
@@ -66,7 +66,7 @@ static void skip_bytes(struct cursor *c, uint64_t bytes)
     }
 }
 
-// A pointer as `encoding` has it. `relative`: also add the place it stands at.
+// Reads a pointer in `encoding`. `relative`: also adds the place it stands at.
 static uint64_t read_pointer(struct cursor *c, uint8_t encoding, bool relative, const uint8_t *data,
                              uint64_t address)
 {
@@ -114,7 +114,7 @@ struct cie {
     bool signal; // of code that the kernel returns to
 };
 
-// Does an expression begin with rbp?
+// Returns true if an expression begins with rbp.
 static bool expression_has_rbp(struct cursor *c)
 {
     const uint64_t bytes = read_leb(c, false);
@@ -124,7 +124,8 @@ static bool expression_has_rbp(struct cursor *c)
     return !c->bad && bytes && at[0] == 0x70 + RBP;
 }
 
-// Runs through call frame instructions: is the frame's address, or a register's place, ever made of rbp?
+// Runs call frame instructions. Returns true if the frame's address, or a register's place, is ever made of
+// rbp.
 static bool is_frame_pointer(struct cursor c, uint8_t encoding)
 {
     bool found = false;
@@ -192,14 +193,14 @@ static bool is_frame_pointer(struct cursor c, uint8_t encoding)
             read_leb(&c, false);
             found |= expression_has_rbp(&c);
             break;
-        default: // not known: what follows may say anything, so it may be one
+        default: // not known: the operands cannot be skipped, so rbp may be one
             return true;
         }
     }
     return found || c.bad;
 }
 
-// A CIE after its id. False: not understood.
+// Reads a CIE after its id. Returns false if it is not understood.
 static bool read_cie(struct cursor c, struct cie *cie)
 {
     *cie = (struct cie){.encoding = 0};
@@ -295,7 +296,7 @@ int rb_code_frames(struct rb_code_file *f, const uint8_t *data, size_t bytes, ui
                 known = read_fixed(&head, 4) == 0 && read_cie(head, &cie);
             }
         }
-        if (!known || cie.signal) // the latter begin a byte before their code, for the unwinder's sake
+        if (!known || cie.signal) // signal frames begin a byte before their code, for the unwinder
             continue;
         struct rb_code_range r = {0};
         r.start = read_pointer(&c, cie.encoding, true, data, address);
