@@ -124,7 +124,7 @@ static int compare_header(const struct checker *c)
         if (compare_count(c, name && *name ? name : "marks", h->events_of[op], c->events_of[op]) < 0)
             return -1;
     }
-    // Held at once: what misuse does to the count is the writer's choice.
+    // Locks held at once are not compared: the writer decides how misuse changes that count.
     if (!c->notes->unmatched_release && !c->notes->overlapping_acquire)
         return compare_count(c, "locks held at once", h->locks_held, c->most_held);
     return 0;

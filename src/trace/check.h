@@ -1,11 +1,11 @@
-// Reads a whole trace and says whether it is what it claims to be: every page and table sound, the header's
-// counts those of the events, the lock discipline kept. Tool side.
+// Reads a whole trace and checks its claims: every page and table is sound, the header's counts are those
+// of the events, the lock discipline is kept. Tool side.
 #ifndef RB_TRACE_CHECK_H
 #define RB_TRACE_CHECK_H
 
 #include "trace/reader.h"
 
-// Oddities that are no errors; each non-zero count is printed.
+// Irregularities that are no errors; each non-zero count is printed.
 struct rb_check_notes {
     uint64_t unmatched_release, overlapping_acquire; // under lenient
     uint64_t open_locks;                             // held at the end

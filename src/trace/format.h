@@ -1,14 +1,15 @@
-// The packed event record of .rbt files: bit split, limits, and the checksum. No libc beyond memcpy, so that
-// the recording runtime can use it.
+// The packed event record of .rbt files: bit split, limits, and the checksum. No libc beyond memcpy, so
+// that the recording runtime can use it.
 //
 // 8-byte record                        16-byte record
 //   63..58  event code                   word 0: 63..58 code, 57..32 thread, 31..0 location
 //   57..    location | thread | target   word 1: target
-// In the 8-byte form the widths come from the header: target in the low `target_bits`, thread above it, then
-// location. 58 bits hold e.g. 4,096 threads, 67 million variables and a million locations; a trace that needs
-// more gets 16-byte records. The code is on top because bit 63 then says "not an access" and bit 62, of
-// those, "orders nothing" (function events, marks): the replay finds the synchronisation in a page with
-// sign-bit moves alone.
+// In the 8-byte form the widths come from the header: target in the low `target_bits`, thread above it,
+// then location. 58 bits hold e.g. 4,096 threads, 67 million variables and a million locations. A trace
+// that needs more gets 16-byte records.
+//
+// The code is on top. So bit 63 means "not an access" and bit 62, of those, "orders nothing" (function
+// events, marks). The replay finds the synchronisation in a page with sign-bit moves alone.
 #ifndef RB_TRACE_FORMAT_H
 #define RB_TRACE_FORMAT_H
 
@@ -31,7 +32,7 @@ struct rb_op_info {
     uint8_t space, acquires, releases, rapid;
 };
 extern const struct rb_op_info rb_op_info[RB_OPS];
-extern const enum rbt_table rb_table_of_space[]; // which table the target of an event is in
+extern const enum rbt_table rb_table_of_space[]; // the table of an event's target
 
 #define RB_FIRST_NON_ACCESS 32u
 #define RB_FIRST_QUIET      48u
@@ -109,12 +110,12 @@ static inline bool rb_fits(const struct rb_layout *l, const struct rb_event *e)
     return e->target <= l->target_mask && e->thread <= l->thread_mask && e->location <= l->location_mask;
 }
 
-// Fills `l` from header fields; false if they make no layout.
+// Fills `l` from header fields. Returns false if they make no valid layout.
 bool rb_layout_set(struct rb_layout *l, unsigned record_bytes, unsigned target_bits, unsigned thread_bits,
                    unsigned location_bits);
 
-// The checksum of records, tables and header: two running sums in each of four lanes, folded by a mixing
-// step. Any flipped bit changes it; so does any swap of words. `words` 64-bit words from `data`.
+// Computes the checksum of records, tables and header: two running sums in each of four lanes, folded by a
+// mixing step. Any flipped bit changes it; so does any swap of words. `words` 64-bit words from `data`.
 uint64_t rb_sum(const uint64_t *data, size_t words, uint64_t seed);
 
 #endif

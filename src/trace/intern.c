@@ -42,7 +42,7 @@ const char *rb_intern_name(const struct rb_intern *t, uint32_t id, uint32_t *len
     return (const char *)p;
 }
 
-// The slot with the name, or the free one where it would go.
+// Returns the slot with the name, or the free one where it would go.
 static struct rb_intern_slot *slot_of(const struct rb_intern *t, const char *name, uint32_t length)
 {
     const struct rb_intern_key k = rb_intern_key_of(name, length);
@@ -59,7 +59,8 @@ static struct rb_intern_slot *slot_of(const struct rb_intern *t, const char *nam
     }
 }
 
-// Zeroed. Large tables ask for huge pages: lookups are scattered, and half their cost would be the TLB.
+// Returns zeroed slots. Large tables ask for huge pages: lookups are scattered, and TLB misses would be
+// half their cost.
 static struct rb_intern_slot *new_slots(uint64_t capacity)
 {
     const uint64_t bytes = capacity * sizeof(struct rb_intern_slot), huge = UINT64_C(2) << 20;
@@ -68,7 +69,7 @@ static struct rb_intern_slot *new_slots(uint64_t capacity)
         return calloc(capacity, sizeof(struct rb_intern_slot));
     void *slots = aligned_alloc(huge, bytes);
     if (slots) {
-        madvise(slots, bytes, MADV_HUGEPAGE); // a wish
+        madvise(slots, bytes, MADV_HUGEPAGE); // a hint
         memset(slots, 0, bytes);
     }
     return slots;

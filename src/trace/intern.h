@@ -1,9 +1,9 @@
-// Names to dense numbers, in the order of first appearance. The names are kept in the form of a trace's
-// table (LEB128 length, bytes), ready to be written. Tool side.
+// Maps names to dense numbers, in the order of first appearance. The names are kept in the form of a
+// trace's table (LEB128 length, bytes), ready to be written. Tool side.
 //
-// A slot holds the name itself when it has at most 8 bytes, so the usual lookup is one cache line and no
-// string comparison; longer names leave their hash there and are compared where they are stored. Lookups may
-// read up to 7 bytes past the name: callers pad their buffers.
+// A slot holds the name itself if it has at most 8 bytes, so the usual lookup is one cache line and no
+// string comparison. A longer name leaves its hash there, and is compared with the stored bytes. Lookups
+// may read up to 7 bytes past the name: callers pad their buffers.
 #ifndef RB_TRACE_INTERN_H
 #define RB_TRACE_INTERN_H
 
@@ -33,7 +33,7 @@ struct rb_intern {
 
 uint64_t rb_intern_hash(const char *name, uint32_t length); // the key of a name of more than 8 bytes
 
-// The slot key of a name.
+// Returns the slot key of a name.
 RB_INLINE uint64_t rb_intern_word(const char *name, uint32_t length)
 {
     uint64_t word;
@@ -45,7 +45,7 @@ RB_INLINE uint64_t rb_intern_word(const char *name, uint32_t length)
     return word << beyond >> beyond;
 }
 
-// What a name is looked up by.
+// The search key of a name.
 struct rb_intern_key {
     uint64_t key;
     uint32_t hash, length;
@@ -65,15 +65,15 @@ RB_INLINE struct rb_intern_key rb_intern_key_of(const char *name, uint32_t lengt
     return (struct rb_intern_key){key, rb_intern_spread(key, length), length};
 }
 
-// Number of a name, or RB_INTERN_NONE.
+// Returns the number of a name, or RB_INTERN_NONE.
 uint32_t rb_intern_find(const struct rb_intern *t, const char *name, uint32_t length);
-// Number of a name, made if new; RB_INTERN_NONE when memory or numbers are out.
+// Returns the number of a name, made if new; RB_INTERN_NONE when memory or numbers are out.
 uint32_t rb_intern_add(struct rb_intern *t, const char *name, uint32_t length);
-// The bytes of name `id`, not terminated.
+// Returns the bytes of name `id`, not terminated.
 const char *rb_intern_name(const struct rb_intern *t, uint32_t id, uint32_t *length);
 void rb_intern_free(struct rb_intern *t);
 
-// rb_intern_add with the common case in line: a short name in its first or second slot.
+// Does rb_intern_add with the common case in line: a short name in its first or second slot.
 RB_INLINE uint32_t rb_intern_get(struct rb_intern *t, const struct rb_intern_key *k, const char *name)
 {
     if (RB_LIKELY(k->length <= 8 && t->capacity)) {
@@ -87,7 +87,7 @@ RB_INLINE uint32_t rb_intern_get(struct rb_intern *t, const struct rb_intern_key
     return rb_intern_add(t, name, k->length);
 }
 
-// Asks for the slot of a name that will be looked up soon.
+// Prefetches the slot of a name that will be looked up soon.
 RB_INLINE void rb_intern_prefetch(const struct rb_intern *t, const struct rb_intern_key *k)
 {
     if (RB_LIKELY(t->capacity))
@@ -113,7 +113,7 @@ RB_INLINE uint32_t rb_int_home(const struct rb_int_intern *t, int32_t value)
     return (uint32_t)(((uint64_t)(uint32_t)value * 0x9e3779b97f4a7c15u) >> 32) & (t->capacity - 1);
 }
 
-// Number of a value, or RB_INTERN_NONE.
+// Returns the number of a value, or RB_INTERN_NONE.
 RB_INLINE uint32_t rb_int_find(const struct rb_int_intern *t, int32_t value)
 {
     if (RB_UNLIKELY(t->capacity == 0))
@@ -130,7 +130,7 @@ RB_INLINE void rb_int_prefetch(const struct rb_int_intern *t, int32_t value)
         __builtin_prefetch(&t->slots[rb_int_home(t, value)]);
 }
 
-// Numbers a value that has none yet; RB_INTERN_NONE when memory is out.
+// Numbers a value that has none yet. Returns RB_INTERN_NONE when memory is out.
 uint32_t rb_int_add(struct rb_int_intern *t, int32_t value);
 void rb_int_free(struct rb_int_intern *t);
 

@@ -1,5 +1,5 @@
-// The lock discipline of a trace, checked as events stream by: who holds which mutex or read-write lock.
-// One instance serves import, `trace check` and the replay, so that they agree on what is well-formed.
+// The lock discipline of a trace, checked event by event: the holders of mutexes and read-write locks. One
+// instance serves import, `trace check` and the replay, so that they agree on well-formed traces.
 #ifndef RB_TRACE_LOCK_CHECK_H
 #define RB_TRACE_LOCK_CHECK_H
 
@@ -19,7 +19,7 @@ enum rb_lock_verdict {
     RB_LOCK_OVERLAP    // acquire of a lock that another thread holds
 };
 
-// What a thread does wrong, for messages: "releases a lock that nobody holds". NULL for verdicts in order.
+// The mistake of a thread, for messages: "releases a lock that nobody holds". NULL for correct verdicts.
 extern const char *const rb_lock_misuse[];
 
 // Applies an ACQUIRE or RELEASE. A verdict of misuse leaves the state as a lenient reader wants it: an
@@ -48,9 +48,9 @@ static inline enum rb_lock_verdict rb_lock_apply(struct rb_lock_state *s, enum r
     return RB_LOCK_OUTER;
 }
 
-// The same for lock numbers that are not dense, and for read-locks: each (lock, thread) that ever read-locked
-// has its depth. Zero is an empty table. Memory grows with the distinct locks and (lock, reader) pairs; when
-// it runs out, `out_of_memory` is set and verdicts are RB_LOCK_INNER from then on.
+// The same for lock numbers that are not dense, and for read-locks: each (lock, thread) that ever
+// read-locked has its depth. Zero is an empty table. Memory grows with the distinct locks and (lock,
+// reader) pairs. When it runs out, `out_of_memory` is set and verdicts are RB_LOCK_INNER from then on.
 struct rb_lock_slot {
     uint64_t lock;
     uint32_t reader;            // thread + 1; 0: the entry of the writer

@@ -1,8 +1,9 @@
-// Trust ends at the file: the header is checked field by field when it is opened, a page when it is read.
+// The reader trusts nothing in the file: the header is checked field by field when it is opened, a page
+// when it is read.
 //
-// The page check runs over every event of every analysis, so it is written as OR-reductions that compile to
-// SIMD code without branches: an unsigned number x is out of range [0, n) exactly if n - 1 - x is negative,
-// so the sign bits of those differences, ORed over the page, say whether anything is wrong. Only then does
+// The page check runs over every event of every analysis. So it is written as OR-reductions that compile to
+// SIMD code without branches. An unsigned number x is out of range [0, n) exactly if n - 1 - x is negative.
+// So the sign bits of those differences, ORed over the page, tell whether a record is wrong. Only then does
 // a second, slow pass look for the event to name.
 #define _GNU_SOURCE 1
 #include "trace/reader.h"
@@ -87,7 +88,7 @@ static RB_NOINLINE int bad_number(const struct rb_reader *r, uint64_t number, ui
                         r->path, number, offset, what, found, count, what);
 }
 
-// Something is wrong with a record of this page: which, and what.
+// Finds the wrong record of this page, and reports its fault.
 static RB_NOINLINE int bad_record(const struct rb_reader *r, uint64_t index, const uint64_t *words,
                                   uint32_t count, struct rb_error *e)
 {
@@ -191,7 +192,7 @@ int rb_reader_pages(const struct rb_reader *r, uint64_t index, uint32_t want, vo
         rb_reader_read(r, buffer, (uint64_t)want * RBT_PAGE_BYTES, (index + 1) * RBT_PAGE_BYTES, e);
     if (status < 0)
         return status;
-    // A bad page further on is reported when it is asked for, with the good ones before it used.
+    // A bad page further on is reported when it is read; the good pages before it are used.
     for (; *good < want && page_good(r, page, index + *good); page += RBT_PAGE_BYTES / 8)
         ++*good;
     return *good > 0 ? 0 : bad_page(r, page, index, e);
@@ -225,7 +226,7 @@ static RB_NOINLINE int fill_buffer(struct rb_reader *r, uint64_t index, uint32_t
 void rb_reader_records_at_use(struct rb_reader *r, bool on)
 {
     r->records_at_use = on;
-    r->buffer_count = 0; // what is buffered was checked the other way
+    r->buffer_count = 0; // pages in the buffer were checked in the other way
 }
 
 int rb_reader_page(struct rb_reader *r, uint64_t index, uint32_t ahead, struct rb_page *page,

@@ -1,6 +1,6 @@
-// Opening a trace: every field of the header has one value or range that a writer could have written, and is
-// refused otherwise, so that the rest of the program can size its arrays from it. A file whose writer never
-// came to its final header is surveyed page by page instead.
+// Opening a trace. Every field of the header must have a value that a writer can write, so that the rest of
+// the program can size its arrays from it. A file whose writer did not reach its final header is surveyed
+// page by page instead.
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static int not_a_trace(const struct rb_reader *r, const unsigned char *start, ui
     return rb_bad_input(e, "%s: not a Railbird trace: does not start with \"%s\"", r->path, RBT_MAGIC);
 }
 
-// A field of the header that cannot be, although the checksum is right.
+// Reports a field of the header with an impossible value, although the checksum is right.
 static int bad_header(const struct rb_reader *r, const char *field, uint64_t found, const char *expected,
                       struct rb_error *e)
 {
@@ -202,7 +202,7 @@ out:
 
 // ---- recovery ------------------------------------------------------------------------------------------
 
-// What the pages say about a trace whose writer did not come to write its final header.
+// The survey of the pages of a trace without its final header.
 struct survey {
     struct rbt_header *header;
     struct rb_lock_table locks;
@@ -249,7 +249,7 @@ static void survey_event(struct survey *s, const struct rb_event *event)
 
 enum page_state { PAGE_BAD, PAGE_FULL, PAGE_LAST };
 
-// The next page of an unfinished file: counted if it is good.
+// Surveys the next page of an unfinished file; it is counted if it is good.
 static enum page_state survey_page(struct rb_reader *r, struct survey *s, const uint64_t *page)
 {
     const bool wide = r->layout.record_bytes == 16;
@@ -280,7 +280,7 @@ static int recover_header(struct rb_reader *r, uint64_t file_bytes, struct rb_er
 
     if (!s)
         return rb_internal(e, "%s: out of memory", r->path);
-    // The first header has counts of nothing; were they not zero, they would have to be believed.
+    // The first header has no counts; if they are not zero, they cannot be trusted.
     memset(&h->events, 0, offsetof(struct rbt_header, reserved1) - offsetof(struct rbt_header, events));
     s->header = h;
     for (uint64_t at = RBT_PAGE_BYTES; last == PAGE_FULL && at + RBT_PAGE_BYTES <= file_bytes;) {
@@ -372,7 +372,7 @@ int rb_reader_open_fd(struct rb_reader *r, int fd, const char *path, struct rb_e
 int rb_reader_open(struct rb_reader *r, const char *path, struct rb_error *e)
 {
     *r = (struct rb_reader){.path = path, .fd = -1};
-    // O_NONBLOCK: a FIFO without a writer must not hold us up before we can refuse it.
+    // O_NONBLOCK: a FIFO without a writer must be refused, and not block.
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return rb_bad_input(e, "%s: cannot open: %s", path, strerror(errno));

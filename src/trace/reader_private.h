@@ -1,4 +1,4 @@
-// What reader.c (pages, names) and reader_open.c (header, recovery) share.
+// Shared by reader.c (pages, names) and reader_open.c (header, recovery).
 #ifndef RB_TRACE_READER_PRIVATE_H
 #define RB_TRACE_READER_PRIVATE_H
 
@@ -8,7 +8,7 @@ enum { RB_PAGE_WORDS = RBT_PAGE_BYTES / 8, RB_HEAD_WORDS = 2, RB_AREA_WORDS = RB
 
 extern const char *const rb_table_words[RBT_TABLES]; // "threads", ...
 
-// Bit `code` set if such events exist.
+// Bit `code` is set if such events exist.
 static inline uint64_t rb_known_codes(void)
 {
     return 0
@@ -18,7 +18,7 @@ static inline uint64_t rb_known_codes(void)
         ;
 }
 
-// Mark and checksum of a page.
+// Returns true if the mark and the checksum of a page are right.
 static inline bool rb_page_sum_good(const uint64_t *page, uint64_t index)
 {
     struct rbt_page_head head;
@@ -32,7 +32,7 @@ static inline uint64_t *rb_reader_slot(const struct rb_reader *r, uint64_t slot)
     return (uint64_t *)(void *)(r->buffer + slot * RBT_PAGE_BYTES);
 }
 
-// All of `bytes`, or an error.
+// Reads all of `bytes`, or fails.
 int rb_reader_read(const struct rb_reader *r, void *data, uint64_t bytes, uint64_t offset,
                    struct rb_error *e);
 

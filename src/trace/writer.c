@@ -1,9 +1,10 @@
-// The page being filled lives in the output buffer behind the pages that wait for their write, so an event is
-// stored once. Numbers that the tables must cover are tracked here, so that a file that finishes always
-// opens: a caller that forgets an entry gets an error and not a broken trace.
+// The page being filled lies in the output buffer behind the pages that wait for their write, so an event
+// is stored once. The writer tracks the numbers that the tables must cover, so that every finished file can
+// be opened. A caller that forgets an entry gets an error and not a broken trace.
 //
-// Widening: 510 narrow records are exactly two pages of 255 wide ones, so narrow page i becomes wide pages 2i
-// and 2i + 1. Going from the last page to the first, in chunks, no page is overwritten before it was read.
+// Widening: 510 narrow records are exactly two pages of 255 wide ones, so narrow page i becomes wide pages
+// 2i and 2i + 1. Going from the last page to the first, in chunks, no page is overwritten before it was
+// read.
 #define _GNU_SOURCE 1
 #include "trace/writer.h"
 
@@ -199,7 +200,8 @@ static void widen_records(struct rb_writer *w)
     }
 }
 
-// An event the layout has no room for, or any event after a failure. True when it can be appended now.
+// Makes room for an event that does not fit the layout. Returns true if it can be appended now; false after
+// a failure.
 static RB_NOINLINE bool make_room(struct rb_writer *w, const struct rb_event *event)
 {
     if (w->failed)
@@ -216,7 +218,7 @@ static RB_NOINLINE bool make_room(struct rb_writer *w, const struct rb_event *ev
     return !w->failed;
 }
 
-// Locks held at this moment, for h.
+// Counts the locks held now, for h.
 static RB_NOINLINE void count_held(struct rb_writer *w, enum rb_op op)
 {
     if (op == RB_ACQUIRE || op == RB_RD_ACQ)
@@ -253,8 +255,8 @@ static unsigned bits_for(uint64_t count)
     return count <= 2 ? 1 : 64 - (unsigned)__builtin_clzll(count - 1);
 }
 
-// Widths for the fields: what the hints ask, the rest of the 58 bits spread so that an estimate that is
-// somewhat low costs nothing. Hints that do not fit mean wide records from the start.
+// Chooses the widths of the fields: the caller's hints, and the rest of the 58 bits spread so that a low
+// estimate costs nothing. Hints that do not fit give wide records from the start.
 static void choose_layout(struct rb_writer *w, const struct rb_writer_hint *hint)
 {
     enum { TARGET, THREAD, LOCATION, FIELDS };
@@ -299,7 +301,7 @@ int rb_writer_open(struct rb_writer *w, const char *path, int fd, const struct r
 
     *w = (struct rb_writer){.path = path, .fd = fd, .by_name = false, .error = e};
     if (fd < 0) {
-        // Not truncated before we know what it is; O_NONBLOCK so that a FIFO does not hold us up.
+        // Truncated only after its kind is known; O_NONBLOCK so that a FIFO does not block.
         w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
         if (w->fd < 0)
             return rb_bad_input(e, "%s: cannot create: %s", path, strerror(errno));
@@ -367,7 +369,8 @@ void rb_writer_aliases(struct rb_writer *w, const uint32_t *pairs, uint64_t coun
     w->header.aliases_sum = rb_sum((const uint64_t *)(const void *)w->aliases, count, 0);
 }
 
-// What the events need of each table; the sizes not set by the caller, and whether those set are enough.
+// Finds the table sizes that the events need: fills in sizes that the caller left open, and checks the
+// others.
 static void settle_tables(struct rb_writer *w)
 {
     static const char *const what[RBT_TABLES] = {"threads",   "locks",     "variables",
@@ -457,7 +460,7 @@ int rb_writer_finish(struct rb_writer *w, uint64_t threads_run, uint32_t flags)
     h->flags = flags | RBT_FINISHED;
     if (!w->failed)
         write_header(w);
-    // Some file systems tell of a full disk only here.
+    // Some file systems report a full disk only here.
     if (!w->failed && w->by_name && close(w->fd) != 0) {
         w->fd = -1;
         fail_writer(w, rb_internal(w->error, "%s: cannot write: %s", w->path, strerror(errno)));
@@ -476,7 +479,7 @@ void rb_writer_abandon(struct rb_writer *w)
     struct stat ours, named;
 
     if (w->fd >= 0) {
-        // Only the file we made: the name may belong to something else by now.
+        // Only the file made here: the name may belong to another file by now.
         if (w->by_name && fstat(w->fd, &ours) == 0 && lstat(w->path, &named) == 0 &&
             ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
             unlink(w->path);

@@ -1,9 +1,9 @@
-// The raw recording: what the runtime leaves behind while the program runs, and the tool merges into a .rbt
-// (docs/recording.md). Written by the runtime alone, through shared mappings of the file, so that nothing
-// that was written is lost however the program ends. Shared by both worlds: no libc but memcpy.
+// The raw recording: written by the runtime while the program runs, and merged by the tool into a .rbt
+// (docs/recording.md). Only the runtime writes it, through shared mappings of the file, so that no written
+// record is lost however the program ends. Shared by both worlds: no libc but memcpy.
 //
 //   unit 0       struct rb_raw_header
-//   then         chunks, each a whole number of units of 4096 bytes: struct rb_raw_chunk and what it holds.
+//   then         chunks, each a whole number of units of 4096 bytes: struct rb_raw_chunk and its contents.
 //                A unit that is all zero is a chunk whose owner was killed before it could use it.
 //
 // A chunk of events belongs to one thread, and a thread's chunks follow each other in the file. A record is
@@ -13,16 +13,15 @@
 //            57..48  size                    47..0   a place, a number, or a value
 //            47..0   address
 //
-// size     bytes of an access, or of a range: 1 to 1023; 0 there: in an EXTENT right behind.
+// size     bytes of an access, or of a range: 1 to 1023; 0: the size is in the EXTENT that follows.
 // address  of the access, object or range; for FORK and JOIN a thread. User space is 47 bits wide; bit 47 is
-// set
-//          for what the runtime made up (descriptors have objects, and no address).
+//          set for addresses that the runtime made up (descriptors have objects, and no address).
 // clock    CLOCK_MONOTONIC in units of 16 ns. The rest of it is in the last TICK: one comes first in each
 //          chunk and whenever the rest changes (every millisecond).
-// place    where in the code: 47..36 module (RB_RAW_MODULE chunks), 35..0 offset in it.
+// place    in the code: 47..36 module (RB_RAW_MODULE chunks), 35..0 offset in it.
 // number   of a numbered event: its turn at its counter. An object's events are numbered by the counter that
-//          its address hashes to, while its lock is held; memory that is given back or starts anew by
-//          counter RB_RAW_MEMORY.
+//          its address hashes to, while its lock is held. Memory that is given back or starts anew is
+//          numbered by counter RB_RAW_MEMORY.
 //
 // Codes 0 to 49 are those of trace/events.def.
 #ifndef RB_TRACE_RAW_RAW_H
@@ -41,7 +40,7 @@
 #define RB_RAW_COUNTERS (RB_RAW_OBJECTS + 1)
 
 #define RB_RAW_ADDRESS_BITS 48
-#define RB_RAW_SIZES        1024u // what fits the record itself
+#define RB_RAW_SIZES        1024u // sizes that fit the record itself
 #define RB_RAW_CLOCK_BITS   16
 #define RB_RAW_CLOCK_SHIFT  4 // nanoseconds to ticks
 #define RB_RAW_OFFSET_BITS  36
@@ -57,7 +56,7 @@ enum rb_raw_op {
     RB_RAW_FREED = 58,     // numbered: the memory is about to be given back
     RB_RAW_END = 59,       // of the thread
     RB_RAW_TICK = 60,      // value: the clock without its low 16 bits
-    RB_RAW_EXTENT = 61,    // value: the size that goes with the record before
+    RB_RAW_EXTENT = 61,    // value: the size of the record before
     RB_RAW_GENERATION = 62 // value: the generation of the access history that later accesses belong to
 };
 
@@ -66,17 +65,17 @@ enum rb_raw_state { RB_RAW_RUNNING = 0, RB_RAW_ENDED = 1 };
 
 enum rb_raw_flag {
     RB_RAW_FUNCTIONS = 1, // enter and exit are recorded
-    RB_RAW_ATTENDED = 2   // a tool waits and will say what was not recorded: the runtime need not
+    RB_RAW_ATTENDED = 2   // a tool waits and will report losses: the runtime need not
 };
 
 struct rb_raw_header {
     char magic[8];
     uint32_t version;
-    uint32_t flags;   // enum rb_raw_flag, set by whoever made the file
-    uint32_t pid;     // of the recorded process; 0: nobody's yet
+    uint32_t flags;   // enum rb_raw_flag, set by the process that made the file
+    uint32_t pid;     // of the recorded process; 0: no process yet
     uint32_t state;   // enum rb_raw_state
-    uint32_t stopped; // errno of what ended the recording before the program; 0: nothing did
-    uint32_t others;  // processes that were to record here as well and could not
+    uint32_t stopped; // errno of the failure that ended the recording before the program; 0: none
+    uint32_t others;  // processes that should have recorded here as well and could not
     char sampler[64];
     char program[2048];
 };
@@ -88,7 +87,7 @@ struct rb_raw_chunk {
     uint32_t thread;
     uint32_t sequence; // 0, 1, 2 … of the thread's chunks
     uint32_t used;     // records, or modules (1)
-    uint32_t os_id;    // of the thread; 0: a fiber, or what stands for a thread's fences
+    uint32_t os_id;    // of the thread; 0: a fiber, or the owner of a thread's fences
     uint32_t reserved[9];
 };
 
@@ -129,7 +128,7 @@ RB_INLINE bool rb_raw_is_numbered(unsigned op)
     return (op >= RB_ACQUIRE && op < RB_FORK) || (op >= RB_RAW_GONE && op <= RB_RAW_FREED);
 }
 
-// The counter of a numbered event.
+// Returns the counter of a numbered event.
 RB_INLINE uint32_t rb_raw_counter_of(unsigned op, uint64_t address)
 {
     return op == RB_RAW_FORGET || op == RB_RAW_FREED ? RB_RAW_MEMORY : rb_raw_counter(address);

@@ -79,7 +79,7 @@ static int add_span(struct rb_raw *r, uint64_t at, const struct rb_raw_chunk *c,
     return 0;
 }
 
-// Walks the chunks. A unit without a magic number is skipped: nobody came to use it.
+// Walks the chunks. A unit without a magic number is skipped: its owner did not use it.
 static int find_chunks(struct rb_raw *r, uint64_t size, struct rb_error *e)
 {
     struct rb_raw_chunk c;
@@ -197,7 +197,7 @@ void rb_raw_start(const struct rb_raw *r, uint32_t thread, struct rb_raw_cursor 
     *c = (struct rb_raw_cursor){.span = t->first, .end = t->last};
 }
 
-// The next record, or NULL at the end (*status 0) and after a failure.
+// Returns the next record, or NULL at the end (*status 0) and after a failure.
 static const uint64_t *take_record(const struct rb_raw *r, struct rb_raw_cursor *c, struct rb_error *e,
                                    int *status)
 {

@@ -1,6 +1,6 @@
-// Reads raw recordings (trace/raw/raw.h): which chunks there are, and the events of one thread after the other,
-// through a small buffer each, so that memory does not grow with the recording. Every field is checked: what
-// a killed program leaves is sound, but files get damaged and cut off. Tool side.
+// Reads raw recordings (trace/raw/raw.h): the list of chunks, and the events of each thread in order,
+// through a small buffer each, so that memory does not grow with the recording. Every field is checked. A
+// killed program leaves a sound file, but files get damaged and cut off. Tool side.
 #ifndef RB_TRACE_RAW_RAW_READER_H
 #define RB_TRACE_RAW_RAW_READER_H
 
@@ -33,13 +33,13 @@ struct rb_raw {
     uint32_t spans, threads, modules;
 };
 
-// 0 or a negative errno with `e`. `path` must stay valid.
+// Opens a recording; `path` must stay valid. Returns 0 or a negative errno with `e`.
 int rb_raw_open(struct rb_raw *r, const char *path, struct rb_error *e);
 void rb_raw_close(struct rb_raw *r);
-// The module of a place, and the offset in it; NULL if the runtime did not know.
+// Returns the module of a place, and the offset in it; NULL if the runtime did not know it.
 const struct rb_raw_module *rb_raw_place(const struct rb_raw *r, uint64_t place, uint64_t *offset);
 
-// One event, with what its TICK, EXTENT and GENERATION say.
+// One event, with the contents of its TICK, EXTENT and GENERATION.
 struct rb_raw_event {
     uint64_t address; // or a thread's id
     uint64_t size;    // of accesses and FORGET, else 0
@@ -68,7 +68,7 @@ struct rb_raw_cursor {
 };
 
 void rb_raw_start(const struct rb_raw *r, uint32_t thread, struct rb_raw_cursor *c);
-// The next event: 1, 0 at the end, a negative errno with `e`.
+// Reads the next event. Returns 1, 0 at the end, or a negative errno with `e`.
 int rb_raw_next(const struct rb_raw *r, struct rb_raw_cursor *c, struct rb_raw_event *event,
                 struct rb_error *e);
 

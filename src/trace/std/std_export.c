@@ -1,11 +1,13 @@
-// A trace to STD text, such that importing the text gives the same events with the same names again.
+// A trace to STD text. Importing the text gives the same events with the same names again.
 //
-// Text cannot hold every name a trace can: no '|' (but in function names) and no line break, no empty target,
-// and one name twice would become one object; no line longer than the reader takes either. Such a name gets
-// `#` and its number behind it, other characters as '_', and is counted. A fork target that no thread line
-// shows, beside a thread called T and that name, would be read back as an alias; unless it is one, it is
-// renamed likewise. Locations are integers in STD: where a trace calls them anything else, their numbers are
-// written.
+// Text cannot hold every name that a trace can. A name must have no '|' (except function names) and no line
+// break, and a target must not be empty. One name twice would become one object. A line must not be longer
+// than the reader takes. A name that breaks these rules gets `#` and its number behind it, other characters
+// as '_', and is counted.
+//
+// A fork target without a thread line, beside a thread called T and that name, would be read back as an
+// alias. Unless it is one, it is renamed likewise. Locations are integers in STD: if a trace has other
+// names for them, their numbers are written.
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <inttypes.h>
@@ -21,10 +23,10 @@ struct export
 {
     struct rb_reader *r;
     struct rb_error *error;
-    struct rb_intern names[RBT_TABLES]; // as they go into the text; locations too
+    struct rb_intern names[RBT_TABLES]; // as written in the text; locations too
     bool named[RBT_TABLES];             // else by their numbers
-    size_t longest;                     // name that is written whole
-    unsigned char *ran;                 // threads with events, where that matters
+    size_t longest;                     // longest name that is written whole
+    unsigned char *ran;                 // threads with events, if needed
     uint64_t renamed, foreign;
     FILE *out;
     char *buffer, *at;
@@ -46,8 +48,8 @@ static bool is_writable(const struct export *x, enum rbt_table table, const char
     return table == RBT_FUNCTIONS || !memchr(name, '|', length);
 }
 
-// Names of any length, if a line has room for the longest thread and the longest target together: what came
-// from a text goes back as it was. Else long ones are cut.
+// Finds the longest name to write whole. If a line has room for the longest thread and the longest target
+// together, no name is cut: names from a text return unchanged. Else long names are cut.
 static void find_longest(struct export *x)
 {
     size_t thread = 0, target = 0;
@@ -64,7 +66,7 @@ static void find_longest(struct export *x)
     x->longest = thread + target + SLACK <= RB_STD_MAX_LINE ? RB_STD_MAX_LINE : SHORT_ENOUGH;
 }
 
-// A name for entry `id` that can be written and that nothing else in the table has.
+// Adds a name for entry `id` that can be written and that no other entry of the table has.
 static bool add_renamed(struct export *x, enum rbt_table table, uint64_t id, const char *name, size_t length)
 {
     struct rb_intern *t = &x->names[table];
@@ -74,7 +76,7 @@ static bool add_renamed(struct export *x, enum rbt_table table, uint64_t id, con
     if (length > x->longest)
         length = x->longest;
     x->renamed++;
-    // The other names are all known by now or come later and then give way to this one.
+    // The other names are known by now, or come later and are then changed instead.
     for (unsigned more = 1; more < 64; more++) {
         size_t n = table == RBT_MARKS ? (size_t)sprintf(text, "mark(") : 0;
         for (size_t i = 0; i < length; i++)
@@ -117,7 +119,7 @@ static int prepare_table(struct export *x, enum rbt_table table)
     return 0;
 }
 
-// Locations by name only if all are different integers in their shortest form.
+// Locations have names only if all are different integers in their shortest form.
 static int prepare_locations(struct export *x)
 {
     const struct rb_names *names = &x->r->names[RBT_LOCATIONS];
@@ -168,8 +170,8 @@ static int survey_threads(struct export *x)
     return 0;
 }
 
-// What the text should say for thread `id` as a fork or join target so that it is read back as what it is:
-// its own name, that of the thread it means, or a new one.
+// Finds the text of thread `id` as a fork or join target, such that an import reads it back as the same
+// thread: its own name, that of the thread it stands for, or a new one.
 static int prepare_forked(struct export *x, uint32_t id, uint32_t meant, uint32_t **say)
 {
     struct rb_intern *t = &x->names[RBT_THREADS];
@@ -297,7 +299,8 @@ RB_INLINE int put_event(struct export *x, uint64_t number, struct rb_event *even
     return x->at - x->buffer > BUFFER ? flush_text(x) : 0;
 }
 
-// Names of variables are scattered, and each is two dependent cache misses: asks for them some events ahead.
+// Prefetches the names of variables some events ahead: they are scattered, and each is two dependent cache
+// misses.
 RB_INLINE void prefetch_name(const struct export *x, const struct rb_page *page, uint32_t k, bool wide)
 {
     enum { FAR = 24, NEAR = 12 };
@@ -325,7 +328,7 @@ static int put_events(struct export *x, const uint32_t *say)
             struct rb_event event = rb_unpack(&x->r->layout, page.words + (wide ? 2 * k : k), wide);
             if (x->named[RBT_VARIABLES])
                 prefetch_name(x, &page, k, wide);
-            // An import drops a byte order mark at the start; one that belongs to a name gets company.
+            // An import drops a byte order mark at the start; a mark that belongs to a name is doubled.
             if (i == 0 && k == 0 && x->named[RBT_THREADS]) {
                 char *end = put_name(x, RBT_THREADS, event.thread, x->at);
                 if (end - x->at >= 3 && memcmp(x->at, "\xef\xbb\xbf", 3) == 0)

@@ -1,9 +1,9 @@
-// STD text to a trace, in one pass over the file: names and locations are numbered in the order in which they
-// appear, and what only the whole file can tell (fork and join targets that name no thread, the tables) is
-// settled at the end. Memory grows with the names, not with the events.
+// STD text to a trace, in one pass over the file. Names and locations are numbered in the order of their
+// appearance. Facts that only the whole file gives are settled at the end: fork and join targets that name
+// no thread, and the tables. Memory grows with the names, not with the events.
 //
-// std_lines.c reads the text and takes the lines apart, on another core if it can; here they are numbered,
-// checked and written.
+// std_lines.c reads the text and splits the lines, on another core if it can; this file numbers, checks and
+// writes them.
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
@@ -73,7 +73,7 @@ RB_INLINE int location_get(struct import *m, int32_t value, uint32_t *id)
     return RB_LIKELY(*id != RB_INTERN_NONE) ? 0 : location_new(m, value, id);
 }
 
-// A new name is checked once, when it gets its number; known ones cost a lookup.
+// Checks a new name once, when it gets its number; known names cost a lookup.
 RB_INLINE int name_get(struct import *m, enum rbt_table table, const struct rb_intern_key *key,
                        const char *name, uint32_t *id)
 {
@@ -116,7 +116,7 @@ static RB_NOINLINE int report_misuse(struct import *m, enum rb_op op, uint32_t b
                         m->path, m->line, rb_op_info[op].text, thread, target, holder);
 }
 
-// The lock discipline. `outermost`: the lock changed hands.
+// Applies the lock discipline. `outermost`: the lock changed hands.
 static RB_NOINLINE int apply_lock(struct import *m, enum rb_op op, uint32_t thread, uint32_t lock,
                                   bool *outermost)
 {
@@ -175,8 +175,7 @@ RB_INLINE int add_event(struct import *m, const struct rb_std_chunk *c, const st
     return 0;
 }
 
-// Looks ahead, so that the lookups of several events are under way together: with a million names each is a
-// cache miss.
+// Looks ahead, so that the lookups of several events overlap: with a million names each is a cache miss.
 static int add_chunk(struct import *m, const struct rb_std_chunk *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
@@ -211,7 +210,7 @@ static int import_text(struct import *m, int fd, uint64_t bytes)
 
 // ---- the end -------------------------------------------------------------------------------------------
 
-// Targets of fork and join that no line has as its thread, where one calls itself T and that name.
+// Finds targets of fork and join that no line has as its thread, if a thread is called T and that name.
 static int find_aliases(struct import *m)
 {
     struct rb_intern *t = &m->names[RBT_THREADS];
@@ -251,7 +250,7 @@ out:
     return status;
 }
 
-// Names that are what a table without names would say anyway need not be stored.
+// Returns true for the names that a table without names would have: they need not be stored.
 static bool is_default(const struct rb_intern *t, char letter)
 {
     char expected[16];
@@ -329,7 +328,7 @@ int rb_std_import(const char *path, struct rb_writer *w, bool lenient, struct rb
     m->notes = notes;
     m->error = e;
     m->lenient = lenient;
-    // O_NONBLOCK: a FIFO without a writer must not hold us up before we can refuse it.
+    // O_NONBLOCK: a FIFO without a writer must be refused, and not block.
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         status = rb_bad_input(e, "%s: cannot open: %s", path, strerror(errno));

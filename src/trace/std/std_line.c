@@ -1,6 +1,6 @@
-// The grammar of an operation is WORD(TARGET) where WORD is one of events.def; the closing parenthesis is the
-// last character of the field, so a target may hold parentheses of its own. Words without meaning for us are
-// kept whole as marks, with or without a target.
+// The grammar of an operation is WORD(TARGET) with a WORD of events.def. The closing parenthesis is the
+// last character of the field, so a target may hold parentheses of its own. Words without meaning for us
+// are kept whole as marks, with or without a target.
 #define _GNU_SOURCE 1
 #include "trace/std/std_line.h"
 
@@ -9,7 +9,7 @@
 
 static const char *const mark_words[] = {"begin", "end", "branch", "dummy", "req", "mark"};
 
-// What people write for the operations we know.
+// Words that people write for the operations we know.
 static const char *const synonyms[][2] = {
     {"read", "r"},      {"rd", "r"},          {"write", "w"},     {"wr", "w"},       {"lock", "acq"},
     {"acquire", "acq"}, {"unlock", "rel"},    {"release", "rel"}, {"start", "fork"}, {"create", "fork"},
@@ -80,7 +80,7 @@ bool rb_std_parse_op(const char *field, uint32_t length, unsigned pipes, struct 
 {
     uint32_t n = 0;
 
-    // Most of what comes here.
+    // The most frequent case.
     if (length > 5 && field[3] == '(' && field[length - 1] == ')' && pipes == 2) {
         const bool acquire = memcmp(field, "acq", 3) == 0;
         if (acquire || memcmp(field, "rel", 3) == 0) {
@@ -119,7 +119,7 @@ const char *rb_std_show(const char *text, uint32_t length, char *to, size_t room
     return to;
 }
 
-// Edits (insert, delete, replace) from one word to the other; both at most WORD_MAX + 1 long.
+// Returns the edits (insert, delete, replace) from one word to the other; both at most WORD_MAX + 1 long.
 static unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     unsigned row[WORD_MAX + 2];
@@ -150,11 +150,11 @@ static void consider_word(const char *word, size_t length, const char *known, co
     }
 }
 
-// The known word that was probably meant, or NULL.
+// Returns the known word that was probably meant, or NULL.
 static const char *nearest_word(const char *word, size_t length)
 {
     const char *best = NULL;
-    unsigned least = length > 3 ? 3 : 2; // and more edits than this is another word
+    unsigned least = length > 3 ? 3 : 2; // more edits make another word
 
     if (length > WORD_MAX)
         return NULL;

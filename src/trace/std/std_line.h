@@ -1,5 +1,5 @@
-// One line of STD text, taken apart. Shared by import and export, so that they agree on what a line may hold.
-// Tool side.
+// One line of STD text, split. Shared by import and export, so that they agree on the valid contents of a
+// line. Tool side.
 #ifndef RB_TRACE_STD_STD_LINE_H
 #define RB_TRACE_STD_STD_LINE_H
 
@@ -21,8 +21,9 @@ bool rb_std_location(const char *text, uint32_t length, int32_t *value);
 // Operations other than r and w; `field` has `pipes` - 2 '|' in it.
 bool rb_std_parse_op(const char *field, uint32_t length, unsigned pipes, struct rb_std_line *out);
 
-// rb_std_location for the usual 1 to 8 digits without sign, all at once: the word that ends with the number,
-// other bytes made '0', is checked and added up in three steps. Reads 8 bytes before the end of the text.
+// Does rb_std_location for the usual 1 to 8 digits without sign, all at once. The word that ends with the
+// number, other bytes made '0', is checked and added up in three steps. Reads 8 bytes before the end of the
+// text.
 RB_INLINE bool rb_std_location_fast(const char *text, uint32_t length, int32_t *value)
 {
     const uint64_t zeros = 0x3030303030303030u, high = 0xf0f0f0f0f0f0f0f0u;
@@ -44,8 +45,8 @@ RB_INLINE bool rb_std_location_fast(const char *text, uint32_t length, int32_t *
     return true;
 }
 
-// Takes the line apart; `first` and `last` are the offsets of its first and last '|', `pipes` their number
-// (at least 2). False if it is no event. Reads up to RB_STD_PAD bytes before and behind the line.
+// Splits the line. `first` and `last` are the offsets of its first and last '|', `pipes` their number (at
+// least 2). Returns false if it is no event. Reads up to RB_STD_PAD bytes before and behind the line.
 RB_INLINE bool rb_std_parse(const char *line, uint32_t length, uint32_t first, uint32_t last, unsigned pipes,
                             struct rb_std_line *out)
 {
@@ -65,13 +66,13 @@ RB_INLINE bool rb_std_parse(const char *line, uint32_t length, uint32_t first, u
     return n > 0 && rb_std_parse_op(field, n, pipes, out);
 }
 
-// Says what is wrong with a line that rb_std_parse (or the search for its '|') refused.
+// Reports the fault of a line that rb_std_parse (or the search for its '|') refused.
 int rb_std_explain(const char *path, uint64_t number, const char *line, uint32_t length, struct rb_error *e);
 
-// Is this operation, as a whole, one that we keep as a mark?
+// Returns true if this operation, as a whole, is kept as a mark.
 bool rb_std_is_mark(const char *text, uint32_t length);
 
-// `text` for a message: cut to what fits, control characters as '?'. Returns `to`.
+// Copies `text` for a message: cut to the room, control characters as '?'. Returns `to`.
 const char *rb_std_show(const char *text, uint32_t length, char *to, size_t room);
 
 #endif

@@ -1,10 +1,9 @@
-// The text is read in blocks, never mapped: a file that shrinks is an error and not a signal. A line is found
-// and split by comparing 16 bytes at a time; a newline behind the block's end bounds every search, and
-// RB_STD_PAD bytes behind it may be read.
+// The text is read in blocks, never mapped: a file that shrinks is an error and not a signal. A line is
+// found and split by comparing 16 bytes at a time. A newline behind the block's end bounds every search,
+// and RB_STD_PAD bytes behind it may be read.
 //
-// Eight blocks of 64 KiB: enough of them that neither thread sleeps each time the other is a little slower.
-// Two of 64 KiB lose a fifth of the speed, two of 32 KiB a third; two of 1 MiB are about as fast and take
-// several times the memory.
+// Eight blocks of 64 KiB: enough that neither thread sleeps each time the other is a little slower. Fewer
+// or smaller blocks are slower; larger ones take more memory and are no faster.
 #define _GNU_SOURCE 1
 #include "trace/std/std_lines.h"
 
@@ -26,13 +25,13 @@ _Static_assert(RB_STD_MAX_LINE <= UINT16_MAX + 1, "offsets in a line have 16 bit
 
 // ---- lines ---------------------------------------------------------------------------------------------
 
-// Where a line ends and its '|' are.
+// The bounds of a line and of its '|'.
 struct split {
     uint32_t length, first, last;
     unsigned pipes;
 };
 
-// Bit i set where line[i] is the character, for the first 32.
+// Returns bit i if line[i] is the character, for the first 32.
 RB_INLINE uint32_t mask32(__m128i low, __m128i high, char c)
 {
     const __m128i wanted = _mm_set1_epi8(c);
@@ -41,7 +40,8 @@ RB_INLINE uint32_t mask32(__m128i low, __m128i high, char c)
            (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(high, wanted)) << 16;
 }
 
-// For lines of any length and form: a newline is sure to come, be it our own.
+// Splits lines of any length and form. The search ends at a newline, the line's or the one added behind the
+// text.
 static RB_NOINLINE void split_any(const char *line, struct split *s)
 {
     *s = (struct split){0};
@@ -87,7 +87,7 @@ static RB_NOINLINE int too_long(const struct rb_std_lines *s, struct rb_std_chun
                         c->before + c->lines, RB_STD_MAX_LINE);
 }
 
-// A line that is no event: blank, a comment, or an error.
+// Handles a line that is no event: blank, a comment, or an error.
 static RB_NOINLINE int other_line(const struct rb_std_lines *s, struct rb_std_chunk *c, const char *line,
                                   uint32_t length)
 {
@@ -122,9 +122,9 @@ RB_INLINE void put_event(struct rb_std_event *to, const struct rb_std_line *l, u
     };
 }
 
-// Takes the lines of the chunk apart, up to the first error. A line that has no newline of its own is left
-// unless the chunk is the last; `*done` is where it starts. (What changes with each line is kept in locals:
-// the events are stored through a pointer, and each field of the chunk would be loaded again.)
+// Splits the lines of the chunk, up to the first error. A line that has no newline of its own is left
+// unless the chunk is the last; `*done` is where it starts. (Values that change with each line are kept in
+// locals: the events are stored through a pointer, and each field of the chunk would be loaded again.)
 static int take_apart(const struct rb_std_lines *s, struct rb_std_chunk *c, size_t *done)
 {
     const char *const text = c->text;
@@ -163,7 +163,7 @@ static int take_apart(const struct rb_std_lines *s, struct rb_std_chunk *c, size
 
 // ---- chunks --------------------------------------------------------------------------------------------
 
-// Appends a block of the file; at the start, so much that what kind of file this is can be told.
+// Appends a block of the file. At the start it reads enough bytes to recognise the kind of file.
 static int read_block(struct rb_std_lines *s, struct rb_std_chunk *c)
 {
     do {
@@ -201,7 +201,7 @@ static int fill_chunk(struct rb_std_lines *s, struct rb_std_chunk *c)
     if ((status = read_block(s, c)) < 0)
         return status;
 
-    // At the end of the file the last line may lack its newline; the one we add then counts.
+    // At the end of the file the last line may lack its newline; then the added one counts.
     memset(c->text + c->length, 0, RB_STD_PAD);
     c->text[c->length] = '\n';
     if ((status = take_apart(s, c, &done)) < 0)
@@ -242,7 +242,7 @@ static bool chunk_init(struct rb_std_chunk *c)
 {
     char *text = malloc(RB_STD_PAD + ROOM + RB_STD_PAD);
 
-    // Zeros, so that events behind the last one are always some event.
+    // Zeros, so that events behind the last one have valid fields.
     c->events = calloc(MOST_EVENTS + RB_STD_AHEAD, sizeof(c->events[0]));
     if (text) {
         memset(text, 0, RB_STD_PAD);
@@ -267,11 +267,11 @@ int rb_std_lines_start(struct rb_std_lines *s, const char *path, int fd, uint64_
     return 0;
 }
 
-// The chunk goes back to be filled again.
+// Returns the chunk to be filled again.
 static void give_back(struct rb_std_lines *s)
 {
     if (!s->threaded)
-        return; // one is enough
+        return; // there is only one
     rb_handoff_used(&s->handoff, s->turn);
     s->turn = (s->turn + 1) % RB_STD_CHUNKS;
 }

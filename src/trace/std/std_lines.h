@@ -1,9 +1,9 @@
-// The events of STD text in the order of the lines, read and taken apart by a second thread while the first
-// one numbers and writes them: finding the fields of a line costs as much as all the rest. Small files, and
-// systems that have no thread to give, are read by the first thread, by the same code. Tool side.
+// The events of STD text in the order of the lines. A second thread reads and splits the text while the
+// first one numbers and writes the events: splitting a line costs as much as all the rest. Small files, and
+// systems without a thread to spare, are read by the first thread, with the same code. Tool side.
 //
-// A ring of chunks, text and events, changes hands (base/handoff.h). What is wrong with the text is said by
-// the chunk whose events come before it, so that errors keep the order of the lines.
+// A ring of chunks, text and events, changes hands (base/handoff.h). A fault in the text is reported by the
+// chunk whose events come before it, so that errors keep the order of the lines.
 #ifndef RB_TRACE_STD_STD_LINES_H
 #define RB_TRACE_STD_STD_LINES_H
 
@@ -16,8 +16,8 @@
 #define RB_STD_CHUNKS RB_HANDOFF_PLACES
 #define RB_STD_AHEAD  16u // events behind a chunk's last one that may be looked at, for prefetching
 
-// An event with names that are not numbered yet. 48 bytes: a chunk's events should stay in the cache on their
-// way from one core to the other.
+// An event with names that are not numbered yet. 48 bytes: a chunk's events should stay in the cache on
+// their way from one core to the other.
 struct rb_std_event {
     struct rb_intern_key thread, target;
     uint32_t at;   // of the line in the chunk's text; it starts with the thread's name
@@ -37,7 +37,7 @@ struct rb_std_chunk {
     uint32_t count;
     uint64_t before, lines; // lines of the text before this chunk, and in it
     uint64_t blank, comments;
-    int status; // of what comes after these events, negative errno: then this is the last chunk
+    int status; // of the text after these events; negative errno: then this is the last chunk
     struct rb_error error;
     bool last;
 };
@@ -59,9 +59,10 @@ struct rb_std_lines {
     size_t rest_bytes;
 };
 
-// `fd` stays the caller's; `bytes` is about what it holds. rb_std_lines_stop is due whatever is returned.
+// Opens the text. `fd` stays the caller's; `bytes` is about its size. rb_std_lines_stop must be called in
+// any case.
 int rb_std_lines_start(struct rb_std_lines *s, const char *path, int fd, uint64_t bytes, struct rb_error *e);
-// The next chunk, valid until the next call; NULL after the last.
+// Returns the next chunk, valid until the next call; NULL after the last.
 const struct rb_std_chunk *rb_std_lines_next(struct rb_std_lines *s);
 void rb_std_lines_stop(struct rb_std_lines *s);
 
