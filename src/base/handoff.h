@@ -20,12 +20,13 @@ struct rb_handoff {
 void rb_handoff_init(struct rb_handoff *h);
 void rb_handoff_destroy(struct rb_handoff *h);
 
-// The filler waits until the place is empty (false: the user has stopped), then marks it full.
+// Waits, in the filler, until the place is empty (false: the user has stopped). rb_handoff_filled marks it
+// full.
 bool rb_handoff_await_empty(struct rb_handoff *h, uint32_t place);
 void rb_handoff_filled(struct rb_handoff *h, uint32_t place);
 
-// The user waits until the place is full, then marks it empty. rb_handoff_stop ends the filler's wait for
-// good.
+// Waits, in the user, until the place is full. rb_handoff_used marks it empty; rb_handoff_stop ends the
+// filler's wait for good.
 void rb_handoff_await_full(struct rb_handoff *h, uint32_t place);
 void rb_handoff_used(struct rb_handoff *h, uint32_t place);
 void rb_handoff_stop(struct rb_handoff *h);

@@ -68,7 +68,7 @@ static void deflate_cell(struct rb_arena *a, struct rb_cell *cell, struct many *
     *cell = flat;
 }
 
-// The general case, on a list: finds the racing entry to name, drops the entries that this access
+// Handles the general case, on a list: finds the racing entry to name, drops the entries that this access
 // dominates, appends it.
 static RB_NOINLINE void access_many(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell,
                                     struct rb_access a, bool record, struct rb_partner *partner)

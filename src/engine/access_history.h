@@ -46,12 +46,12 @@ RB_INLINE rb_epoch rb_own_epoch(const struct rb_thread *t, bool write)
     return rb_epoch_make(t->slot, t->epoch, write);
 }
 
-// The access of the exact engines. `record` false is PACER's check outside its periods: compares, forgets
-// the accesses that this one dominates, and records nothing.
+// Checks and records an access, for the exact engines. `record` false is PACER's check outside its periods:
+// compares, forgets the accesses that this one dominates, and records nothing.
 void rb_history_access(struct rb_engine *, struct rb_thread *, struct rb_cell *, struct rb_access,
                        bool record, struct rb_partner *);
 
-// The check alone.
+// Checks alone.
 void rb_history_peek(const struct rb_engine *, const struct rb_thread *, const struct rb_cell *,
                      struct rb_access, struct rb_partner *);
 

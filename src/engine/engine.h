@@ -56,7 +56,7 @@ struct rb_thread { // two cache lines, the first of them the hot one
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct rb_thread) == 128, "two cache lines");
 
-// The epoch step of a release: accesses recorded under e_t are now published.
+// Does the epoch step of a release: accesses recorded under e_t are now published.
 RB_INLINE void rb_epoch_step(struct rb_thread *t)
 {
     t->published = t->epoch;
@@ -65,7 +65,7 @@ RB_INLINE void rb_epoch_step(struct rb_thread *t)
     t->sampled = false;
 }
 
-// The same if an access was sampled, without a branch: the condition is unpredictable.
+// Does the same if an access was sampled, without a branch: the condition is unpredictable.
 RB_INLINE void rb_epoch_step_if_sampled(struct rb_thread *t)
 {
     const uint32_t yes = t->sampled, mask = 0 - yes;

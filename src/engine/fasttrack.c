@@ -70,7 +70,7 @@ static RB_NOINLINE bool grow_readers(struct rb_engine *engine, struct rb_cell *c
     return true;
 }
 
-// [READ SHARE] and [READ SHARED]: sets this thread's entry.
+// Sets this thread's entry: [READ SHARE] and [READ SHARED].
 static void read_shared(struct rb_engine *engine, struct rb_thread *t, struct rb_cell *cell, uint64_t where)
 {
     if (!(cell->read & RB_EPOCH_MANY) && !grow_readers(engine, cell)) {

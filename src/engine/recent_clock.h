@@ -49,7 +49,7 @@ RB_INLINE uint32_t rb_rclock_get(const struct rb_rclock *c, uint32_t slot)
 // Returns a clock of zeros with one reference; NULL when memory is out.
 struct rb_rclock *rb_rclock_new(struct rb_arena *a, uint32_t slots);
 
-// In the running program the holders of a clock are in several threads.
+// Adds a holder. In the running program the holders of a clock are in several threads.
 RB_INLINE void rb_rclock_ref(struct rb_rclock *c)
 {
     if (RB_ARENA_SHARED)
@@ -66,7 +66,7 @@ RB_INLINE bool rb_rclock_alone(const struct rb_rclock *c)
 
 void rb_rclock_free(struct rb_arena *a, struct rb_rclock *c);
 
-// The last reference goes in about half of the releases, so the block is returned without a branch.
+// Drops a holder. It is unpredictable which release is the last, so the block is returned without a branch.
 RB_INLINE void rb_rclock_unref(struct rb_arena *a, struct rb_rclock *c)
 {
     if (RB_ARENA_SHARED) {

@@ -165,7 +165,7 @@ bool rb_so_learn(struct rb_engine *engine, struct rb_thread *t, const struct rb_
     return false;
 }
 
-// The join of many sources: no single version stands for it, so all of it is read.
+// Joins all of a join of many sources: no single version stands for it.
 static bool acquire_joined(struct rb_engine *engine, struct rb_thread *t, const struct rb_rclock *joined)
 {
     bool changed = false;
@@ -221,7 +221,8 @@ static void drop_sources(struct rb_engine *engine, struct rb_sync *s)
     s->sources = 0;
 }
 
-// The object held no source or several: this thread's release replaces them. The epoch has been stepped.
+// Replaces the sources of the object, none or several, by this thread's release. The epoch has been
+// stepped.
 bool rb_so_replace(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     rb_rclock_ref(t->recent);

@@ -46,7 +46,7 @@ struct rb_vclock *rb_vclock_new(struct rb_arena *a, uint32_t slots);
 void rb_vclock_free(struct rb_arena *a, struct rb_vclock *c);
 // Makes room; the clock may move. Returns false when memory is out (nothing changed).
 bool rb_vclock_reserve(struct rb_arena *a, struct rb_vclock **c, uint32_t slots);
-// to = from, and to = max(to, from) entry by entry; `to` has room for from->size.
+// Sets to = from, and to = max(to, from) entry by entry; `to` has room for from->size.
 void rb_vclock_copy(struct rb_vclock *to, const struct rb_vclock *from);
 void rb_vclock_join(struct rb_vclock *to, const struct rb_vclock *from);
 // Joins, and returns the number of entries that rose.

@@ -41,8 +41,8 @@ bool rb_vector_acquire(struct rb_engine *engine, struct rb_thread *t, struct rb_
     return false;
 }
 
-// The part that both releases share: the epoch step, and a vector in `s` with room for t's. Returns false
-// when memory is out.
+// Does the part that both releases share: the epoch step, and a vector in `s` with room for t's. Returns
+// false when memory is out.
 static bool begin_release(struct rb_engine *engine, struct rb_thread *t, struct rb_sync *s)
 {
     if (t->sampled || engine->ops->every_release) {

@@ -166,7 +166,7 @@ bool rb_breakpoints_are_ours(void)
     return process == (pid_t)syscall(SYS_getpid);
 }
 
-// Before 5.19 a trap killed the process if it found SIGTRAP blocked.
+// Returns true from 5.19 on: before, a trap killed the process if it found SIGTRAP blocked.
 static bool kernel_is_new(void)
 {
     struct utsname u;

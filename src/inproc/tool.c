@@ -94,7 +94,7 @@ static void append_text(const char *path, bool lines, const char *text, size_t b
     syscall(SYS_close, fd);
 }
 
-// log_path means a file for each process, as in TSan.
+// Puts together the file of log_path: one for each process, as in TSan.
 const char *rb_log_file(char *room, size_t bytes)
 {
     struct rb_text t;

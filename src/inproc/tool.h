@@ -23,7 +23,7 @@ RB_HIDDEN enum rb_tool_answer rb_tool_report(const char *record, size_t bytes);
 // Runs another of the tool's commands with this input and without its output. Returns its exit status, or
 // -1. At most six words, then NULL.
 RB_HIDDEN int rb_tool_run(const char *const *words, const char *input, size_t bytes);
-// Without the tool: appends the bare record to the JSON file, to be symbolized later.
+// Appends the bare record to the JSON file, to be symbolized later: for processes without the tool.
 RB_HIDDEN void rb_tool_keep(const char *record, size_t bytes);
 // Text for people: stderr, or log_path.
 extern RB_HIDDEN int rb_report_fd; // 2, unless the program has set another one

@@ -51,7 +51,7 @@ struct rb_rule {
     int32_t add, bp_at, cfa_at; // bytes
 };
 
-// The offsets are within the limits above and `add` and `bp_at` are whole words.
+// Packs a rule. The offsets are within the limits above, and `add` and `bp_at` are whole words.
 static inline uint64_t rb_rule_pack(const struct rb_rule *r)
 {
     return (uint64_t)r->kind | (uint64_t)r->from_bp << 3 | (uint64_t)r->bp << 4 |

@@ -92,7 +92,7 @@ static const predefined_function_abi &fntype_abi_with_hooks(const_tree type)
     return hook_abi;
 }
 
-// Of vector registers the lower half is preserved.
+// Returns true for the upper halves of vector registers: the lower half is preserved.
 static bool part_clobbered_with_hooks(unsigned abi, unsigned r, machine_mode mode)
 {
     if (abi != HOOK_ABI)
@@ -451,8 +451,8 @@ static bool runs_with(basic_block bb, basic_block before)
            !flow_loop_nested_p(bb->loop_father, before->loop_father);
 }
 
-// `before` is the nearest block, on every path to here, that chooses a copy. A block that runs with it
-// needs no probe.
+// Finds probes in the dominator tree. `before` is the nearest block, on every path to here, that chooses a
+// copy. A block that runs with it needs no probe.
 static void find_probes_below(basic_block bb, basic_block before, places *p, hash_set<basic_block> &wanted)
 {
     if (bb->flags & p->is_head || (bb == bb->loop_father->header && has_rounds(bb->loop_father, p))) {
@@ -712,8 +712,8 @@ struct invariants_pass : gimple_opt_pass {
 
 // ---- registration --------------------------------------------------------------------------------------
 
-// With a gcc that it was not built for, the plugin does nothing, and the code is as always. `railbird cc`
-// prevents that case.
+// Registers the passes. With a gcc that it was not built for, the plugin does nothing, and the code is as
+// always. `railbird cc` prevents that case.
 int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *version)
 {
     if (!plugin_default_version_check(version, &gcc_version))

@@ -53,7 +53,8 @@ struct rb_page {
 // Opens a regular file that starts with the magic. `path` must stay valid. Returns 0 or a negative errno
 // with `e`.
 int rb_reader_open(struct rb_reader *r, const char *path, struct rb_error *e);
-// The same for a descriptor handed over by the caller: closed by rb_reader_close, or at once on failure.
+// Does the same for a descriptor handed over by the caller: closed by rb_reader_close, or at once on
+// failure.
 int rb_reader_open_fd(struct rb_reader *r, int fd, const char *path, struct rb_error *e);
 void rb_reader_close(struct rb_reader *r);
 
@@ -69,8 +70,8 @@ int rb_reader_pages(const struct rb_reader *r, uint64_t index, uint32_t want, vo
 // Returns a page of such a buffer.
 struct rb_page rb_reader_view(const struct rb_reader *r, const void *page, uint64_t index);
 
-// With `on`, pages are handed out once their checksums and counts are right, and the caller checks each
-// record it uses. For the replay, which uses few. Off at first.
+// Sets, with `on`, that pages are handed out once their checksums and counts are right: the caller checks
+// each record it uses. For the replay, which uses few. Off at first.
 void rb_reader_records_at_use(struct rb_reader *r, bool on);
 
 // Reads one event by number.

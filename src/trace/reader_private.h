@@ -8,7 +8,7 @@ enum { RB_PAGE_WORDS = RBT_PAGE_BYTES / 8, RB_HEAD_WORDS = 2, RB_AREA_WORDS = RB
 
 extern const char *const rb_table_words[RBT_TABLES]; // "threads", ...
 
-// Bit `code` is set if such events exist.
+// Returns a mask: bit `code` is set if such events exist.
 static inline uint64_t rb_known_codes(void)
 {
     return 0

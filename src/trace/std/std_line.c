@@ -18,7 +18,7 @@ static const char *const synonyms[][2] = {
 
 enum { WORD_MAX = 8 };
 
-// The words of events.def as numbers of up to WORD_MAX bytes: one comparison a word, none of strings.
+// Returns a word of events.def as a number of up to WORD_MAX bytes: one comparison a word, none of strings.
 static uint64_t word_number(const char *word, uint32_t length)
 {
     uint64_t number = 0;

@@ -16,7 +16,7 @@ struct rb_std_line {
     enum rb_op op; // RB_MARK: `target` is the whole operation
 };
 
-// A decimal number of 32 bits with sign, as Java reads it.
+// Parses a decimal number of 32 bits with sign, as Java does.
 bool rb_std_location(const char *text, uint32_t length, int32_t *value);
 // Operations other than r and w; `field` has `pipes` - 2 '|' in it.
 bool rb_std_parse_op(const char *field, uint32_t length, unsigned pipes, struct rb_std_line *out);

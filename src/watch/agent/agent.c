@@ -202,8 +202,8 @@ static void after_fork_parent(void)
     rb_spin_unlock(&rb_scan_lock);
 }
 
-// The child has one thread, a copy of all memory, and no breakpoints. The bytes of ours that it copied are
-// put back. The agent begins anew with the child's second thread.
+// Puts back the bytes of ours that the child copied. The child has one thread, a copy of all memory, and no
+// breakpoints. The agent begins anew with the child's second thread.
 static void after_fork_child(void)
 {
     const int saved = errno;
@@ -256,7 +256,8 @@ bool rb_agent_is_filtered(void)
     return rb_load_seq_cst(&filtered);
 }
 
-// Once system calls are filtered, nothing is printed any more, and no call is made.
+// Concludes, and returns the exit status. Once system calls are filtered, it prints nothing and makes no
+// call.
 int rb_agent_finish(int status)
 {
     if (!rb_agent_is_filtered()) {

@@ -162,7 +162,8 @@ static bool is_part_of_us(const struct seen *s)
     return false;
 }
 
-// Nothing can be unloaded meanwhile: dlclose waits for the planting lock.
+// Decides if a module is watched; fills in its path and build-id. Nothing can be unloaded meanwhile: dlclose
+// waits for the planting lock.
 static void identify_module(struct seen *s)
 {
     struct rb_module m;
@@ -189,8 +190,8 @@ static int take_counts(struct dl_phdr_info *info, size_t size, void *given)
     return 1;
 }
 
-// dl_iterate_phdr takes the loader's lock. It must not run while the process forks: the child would find
-// the lock taken for good.
+// Calls dl_iterate_phdr, which takes the loader's lock. It must not run while the process forks: the child
+// would find the lock taken for good.
 static void iterate_modules(int (*with)(struct dl_phdr_info *, size_t, void *), void *given)
 {
     rb_spin_lock(&rb_scan_lock);

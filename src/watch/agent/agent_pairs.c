@@ -129,7 +129,7 @@ void rb_pairs_work(void)
     rb_spin_unlock(&work_lock);
 }
 
-// A changed value adds nothing if the place has a pair of another kind.
+// Returns true if a changed value adds nothing: the place has a pair of another kind.
 static bool is_explained(const struct known *k)
 {
     for (uint32_t i = 0; k->verdict == RB_VERDICT_CHANGED && i < known_count; i++)
@@ -162,7 +162,7 @@ static bool is_there(const struct known *k, unsigned side)
 
 // Returns true while the place is planted and no thread has come, for up to a second; then the other place
 // has its turn.
-static bool still_waits(struct known *k, unsigned side)
+static bool keeps_waiting(struct known *k, unsigned side)
 {
     struct rb_code_module *m = k->side[side].module;
     const uint32_t site = k->side[side].site;
@@ -183,7 +183,7 @@ unsigned rb_pairs_return(unsigned most)
     for (uint32_t i = 0; i < known_count && planted < most; i++) {
         struct known *k = &known[next_return++ % known_count];
         if (k->verdict != RB_VERDICT_CLOCK || k->tries >= MOST ||
-            (is_there(k, k->now) && still_waits(k, k->now)))
+            (is_there(k, k->now) && keeps_waiting(k, k->now)))
             continue;
         k->now ^= 1;
         k->waited = 0;

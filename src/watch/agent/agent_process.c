@@ -31,7 +31,7 @@ RB_EXPORT void _Exit(int status)
 
 // ---- libraries -----------------------------------------------------------------------------------------
 
-// A library that may go must hold nothing of ours, and nothing is planted until it is gone. The agent's
+// Withdraws all sites of libraries that may go, and stops planting until the library is gone. The agent's
 // thread reads the loader's list before it plants again.
 RB_EXPORT int dlclose(void *handle)
 {
@@ -59,7 +59,7 @@ RB_EXPORT int dlclose(void *handle)
 
 // ---- filters of system calls ---------------------------------------------------------------------------
 
-// The filter's rules are not known; it probably forbids the agent's calls.
+// Stops the agent before a filter: its rules are not known, and it probably forbids the agent's calls.
 RB_EXPORT int prctl(int what, ...)
 {
     unsigned long a[4];
@@ -81,7 +81,7 @@ RB_EXPORT int prctl(int what, ...)
 long syscall(long number, ...);
 long rb_raw_syscall(long number, ...);
 
-// All of them count as synchronisation, because futex may be among them.
+// Counts all of them as synchronisation, because futex may be among them.
 RB_EXPORT long syscall(long number, ...)
 {
     long a[6];

@@ -178,7 +178,7 @@ static void put_head(struct rb_text *t, const struct rb_pair *p)
     rb_put_string(t, rb_program_path());
 }
 
-// An instruction that reads and writes has both flags; the write tells more.
+// Puts the record. An instruction that reads and writes has both flags; the write tells more.
 static void put_record(struct rb_text *t, const struct rb_pair *p)
 {
     const struct rb_side *later = &p->side[0], *earlier = &p->side[1];
@@ -201,7 +201,7 @@ static void put_record(struct rb_text *t, const struct rb_pair *p)
     rb_put(t, "]}\n");
 }
 
-// Without the tool: prints the facts known inside the process.
+// Puts the facts known inside the process, as text, for processes without the tool.
 static void put_plain(struct rb_text *t, const struct rb_pair *p)
 {
     rb_put(t, "==================\nWARNING: Railbird: data race (pid=");

@@ -102,7 +102,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-// System calls are about to be filtered: a thread that handles a trap makes its own before. A later thread
+// Waits before system calls are filtered: a thread that handles a trap makes its own before. A later thread
 // makes none.
 void rb_trap_drain(void)
 {
@@ -114,7 +114,8 @@ void rb_trap_drain(void)
 
 // ---- taking it -----------------------------------------------------------------------------------------
 
-// All signals are blocked while a trap is handled; call_program sets the mask of the program's own handler.
+// Installs our handler. All signals are blocked while a trap is handled; call_program sets the mask of the
+// program's own handler.
 static int install_handler(void)
 {
     struct sigaction mine = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -168,7 +169,7 @@ bool rb_trap_take(void)
     return true;
 }
 
-// The calling thread is the only one.
+// Gives SIGTRAP back. The calling thread is the only one.
 void rb_trap_refused(void)
 {
     const uint64_t bit = BIT;
@@ -276,7 +277,8 @@ static void deliver_waiting(void)
     syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), syscall(SYS_gettid), (long)SIGTRAP, &waiting_is);
 }
 
-// The kernel changes the mask that the program believes in; then SIGTRAP is taken out again.
+// Blocks SIGTRAP if the program believes so: the kernel changes that mask, and hide_mask takes SIGTRAP out
+// again.
 static void show_mask(void)
 {
     const uint64_t bit = BIT;
@@ -325,7 +327,7 @@ RB_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
     return change_mask(RB_NEXT(sigprocmask), how, set, old);
 }
 
-// The old functions of BSD and System V, in terms of the new one.
+// Implements the old functions of BSD and System V by the new one.
 static int old_mask(int how, int bits)
 {
     sigset_t set, before;

@@ -26,8 +26,8 @@ static bool key_made;
 
 // ---- stacks --------------------------------------------------------------------------------------------
 
-// `top` is the name of the innermost frame in the report. On a stack that is not the thread's own (a signal
-// stack, a coroutine) only the current page is sure to be there.
+// Walks the stack; `top` is the name of the innermost frame in the report. On a stack that is not the
+// thread's own (a signal stack, a coroutine) only the current page is sure to be there.
 void rb_trail_from(struct rb_trail *t, struct rb_unwind_frame f, uintptr_t top)
 {
     const struct rb_watched *me = rb_agent_me;
@@ -133,8 +133,8 @@ uint32_t rb_threads_alive(void)
     return rb_load_relaxed(&alive);
 }
 
-// Until the last round of destructors it postpones itself, so that the program's destructors are still
-// counted.
+// Gives up the thread's record in the last round of destructors, so that the program's destructors are
+// still counted.
 static void end_thread(void *given)
 {
     struct rb_watched *me = given;
@@ -176,7 +176,7 @@ void rb_threads_start(void)
     errno = saved;
 }
 
-// The child has one thread. Its record stays; the records of the others are free from now on.
+// Frees the records of all other threads: the child has one thread, and its record stays.
 void rb_threads_after_fork(void)
 {
     lock = 0;

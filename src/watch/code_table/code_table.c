@@ -308,7 +308,7 @@ void rb_code_touch_before(const struct rb_code_row *row, uintptr_t start, const 
                                     .exact = known && !(row->flags & (RB_CODE_MASKED | RB_CODE_SPREAD))};
 }
 
-// The register was loaded from the memory: finds the one address that holds its value now. Only pages with
+// Finds the one address that holds the value of a register that was loaded from there. Only pages with
 // watched bytes are read, because others may be unmapped.
 static bool find_lost(const struct rb_code_row *row, const ucontext_t *context, uintptr_t watched,
                       unsigned bytes, uintptr_t *address)

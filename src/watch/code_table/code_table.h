@@ -94,9 +94,9 @@ const char *rb_code_open(struct rb_code_table *t, const char *path, const uint8_
 void rb_code_close(struct rb_code_table *t);
 // Finds the first row of the instruction at an offset. Returns the number of its rows, 0 if there is none.
 unsigned rb_code_at(const struct rb_code_table *t, uint32_t offset, const struct rb_code_row **row);
-// The same for the instruction that ends at an offset; 0 if overlapping lengths give several. A repeating
-// instruction at the offset is included, and its rows come last: rb_code_touched() chooses. Branches do not
-// continue at their end: 0.
+// Does the same for the instruction that ends at an offset; 0 if overlapping lengths give several. A
+// repeating instruction at the offset is included, and its rows come last: rb_code_touched() chooses.
+// Branches do not continue at their end: 0.
 unsigned rb_code_before(const struct rb_code_table *t, uint32_t offset, const struct rb_code_row **row);
 // Computes the access before the instruction has run (int3): exact. `start` is its address in memory.
 void rb_code_touch_before(const struct rb_code_row *row, uintptr_t start, const ucontext_t *context,
