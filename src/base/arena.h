@@ -51,7 +51,7 @@ void *rb_arena_zalloc(struct rb_arena *a, size_t bytes);
 // Frees a block; `bytes` as given to rb_arena_alloc.
 void rb_arena_free(struct rb_arena *a, void *block, size_t bytes);
 
-// Frees the block if `dead`, without a branch, for callers whose branch would be unpredictable. The block
+// Frees the block if `dead`, without a branch, for callers with an unpredictable `dead`. The block
 // has `lines` 64-byte lines, at most RB_ARENA_SMALL. Its first word belongs to the arena in either case.
 RB_INLINE void rb_arena_free_if(struct rb_arena *a, struct rb_arena_free *block, uint32_t lines, bool dead)
 {

@@ -1,6 +1,6 @@
 // SU (Efficient Timestamping, algorithm 3): ST's timestamps, and beside each clock C a freshness clock U.
 // U_t[t] counts how many entries of C_t have ever changed; U_t[v] is the part of U_v[v] that t knows. A
-// sync object whose last releaser LR has U_s[LR] <= U_t[LR] has nothing new for t (proposition 5). A
+// sync object with U_s[LR] <= U_t[LR], LR its last releaser, has nothing new for t (proposition 5). A
 // release with U_t[t] == U_s[t] would write the values that are there.
 //
 // The second skip needs C_s <= C_t, which the lock discipline gives (the same thread acquired s just

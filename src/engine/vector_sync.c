@@ -98,7 +98,7 @@ const struct rb_engine_ops rb_djit = {
 };
 
 // ST (Efficient Timestamping, algorithm 2): vector clocks, but the local epoch grows only at the first
-// release after a sampled access. Finds what SU and SO find; pays T entries at every synchronisation.
+// release after a sampled access. Finds the same races as SU and SO; pays T entries at every synchronisation.
 const struct rb_engine_ops rb_st = {
     .name = "st",
     .help = "sampling timestamps on whole vector clocks",

@@ -240,9 +240,9 @@ static const char *open_all(bool (*take_sigtrap)(void))
     if (!rb_breakpoints.count)
         return open_failure(errno);
     if (!take_sigtrap())
-        return "SIGTRAP is not to be had";
+        return "SIGTRAP cannot be taken";
     if (!try_one())
-        return "they are accepted and never hit, as on some virtual machines";
+        return "they are accepted but never hit, as on some virtual machines";
     return NULL;
 }
 

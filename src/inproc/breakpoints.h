@@ -43,7 +43,7 @@ struct rb_breakpoint_hit {
 // handler, which calls rb_breakpoint_hit. Returns NULL, or the reason why there are none; then all is
 // closed again.
 const char *rb_breakpoints_open(bool (*take_sigtrap)(void));
-// Closes them; also for the child of fork, whose descriptors are the parent's events.
+// Closes them; also for the child of fork: its descriptors are the parent's events.
 void rb_breakpoints_close(void);
 bool rb_breakpoints_are_ours(void); // this process opened them: false in a child, also of vfork
 // Returns true if a debugger is attached: it would be shown every trap, and stop. Reads a file of /proc.

@@ -111,7 +111,7 @@ static char *name_in(char *line)
 }
 
 // Finds the line of the process's maps that holds the address, reading whole lines. It reads the maps of
-// this thread: for a process whose main thread has ended the kernel returns nothing.
+// this thread: if the main thread has ended, the kernel returns nothing for the process.
 static char *find_line(char room[LINE], uintptr_t address)
 {
     const int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0);

@@ -125,7 +125,7 @@ void rb_tool_keep(const char *record, size_t bytes)
 
 // ---- the process ---------------------------------------------------------------------------------------
 
-// Two processes: exec turns any child into one whose end is announced to the program. So the tool is a
+// Two processes: the end of a child that execs is announced to the program. So the tool is a
 // child of a process in the middle that never execs. That process is created without an exit signal, so it
 // ends unnoticed.
 struct launch {

@@ -67,7 +67,7 @@ static bool image_at(uintptr_t start, uintptr_t end, struct image *image)
     return true;
 }
 
-// Takes the program's own headers, as the kernel left them: for static programs, whose "mapping" is their
+// Takes the program's own headers, as the kernel left them: for static programs: their "mapping" is their
 // code alone.
 static bool image_of_program(struct image *image)
 {
@@ -135,7 +135,7 @@ static uint64_t find_rule(uintptr_t pc)
 
 // ---- steps ---------------------------------------------------------------------------------------------
 
-// Returns the place of the caller's rbp for a step whose new stack pointer is `cfa`; 0 if there is none.
+// Returns the place of the caller's rbp for a step with the new stack pointer `cfa`; 0 if there is none.
 static uintptr_t bp_place(const struct rb_unwind_frame *f, uint64_t rule, uintptr_t cfa, uintptr_t cfa_at,
                           const struct rb_unwind_bounds *b)
 {

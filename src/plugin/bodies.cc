@@ -505,7 +505,7 @@ static void add_phi_args_like(edge e, edge like)
         add_phi_arg(to.phi(), PHI_ARG_DEF_FROM_EDGE(i.phi(), like), e, UNKNOWN_LOCATION);
 }
 
-// Ends `from`, whose one successor is in the instrumented copy, with a choice: there if the gate is open,
+// Ends `from`, which leads to the instrumented copy alone, with a choice: there if the gate is open,
 // else to `quiet`.
 static void choose_body(basic_block from, basic_block quiet, tree gate)
 {

@@ -19,7 +19,7 @@ enum rb_lock_verdict {
     RB_LOCK_OVERLAP    // acquire of a lock that another thread holds
 };
 
-// The mistake of a thread, for messages: "releases a lock that nobody holds". NULL for correct verdicts.
+// The mistake of a thread, for messages. NULL for correct verdicts.
 extern const char *const rb_lock_misuse[];
 
 // Applies an ACQUIRE or RELEASE. A verdict of misuse leaves the state as a lenient reader wants it: an

@@ -1,5 +1,5 @@
 // Opening a trace. Every field of the header must have a value that a writer can write, so that the rest of
-// the program can size its arrays from it. A file whose writer did not reach its final header is surveyed
+// the program can size its arrays from it. A file without its final header is surveyed
 // page by page instead.
 #define _GNU_SOURCE 1
 #include <errno.h>

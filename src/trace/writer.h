@@ -1,7 +1,7 @@
 // Writes .rbt files, event by event, in bounded memory.
 //
 // Events go into the current page; full pages are checksummed and written in order. So a writer killed at
-// any moment leaves a file whose written pages can be opened. The header is written at the start without
+// any moment leaves a file with written pages that can be opened. The header is written at the start without
 // RBT_FINISHED and again, complete, by rb_writer_finish. An event that does not fit the 8-byte layout turns
 // the whole file into 16-byte records once, in place. Tool side (the recording runtime has its own writer
 // of raw chunks, merged by the tool).

@@ -4,7 +4,7 @@
 //
 //   unit 0       struct rb_raw_header
 //   then         chunks, each a whole number of units of 4096 bytes: struct rb_raw_chunk and its contents.
-//                A unit that is all zero is a chunk whose owner was killed before it could use it.
+//                A unit that is all zero is a chunk that its owner, killed before, did not use.
 //
 // A chunk of events belongs to one thread, and a thread's chunks follow each other in the file. A record is
 // two words and never changes after `used` has grown over it:

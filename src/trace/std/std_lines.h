@@ -3,7 +3,7 @@
 // systems without a thread to spare, are read by the first thread, with the same code. Tool side.
 //
 // A ring of chunks, text and events, changes hands (base/handoff.h). A fault in the text is reported by the
-// chunk whose events come before it, so that errors keep the order of the lines.
+// chunk with the events before it, so that errors keep the order of the lines.
 #ifndef RB_TRACE_STD_STD_LINES_H
 #define RB_TRACE_STD_STD_LINES_H
 
@@ -55,7 +55,7 @@ struct rb_std_lines {
     int fd;
     bool started;
     uint64_t line; // lines handed on so far
-    char *rest;    // start of a line whose end has not been read
+    char *rest;    // start of a line, its end not read yet
     size_t rest_bytes;
 };
 

@@ -128,7 +128,7 @@ extern RB_HIDDEN const char *rb_code_refused; // the reason why code cannot be w
 
 RB_HIDDEN bool rb_sample_int3(ucontext_t *context); // an int3; false: not one of ours
 RB_HIDDEN void rb_sample_hit(const struct rb_breakpoint_hit *hit, ucontext_t *context);
-// Ends breakpoints whose time is over; the agent's thread. Returns the time to wait for the next, at most
+// Ends expired breakpoints; the agent's thread. Returns the time to wait for the next, at most
 // `most_ns`. `*set` is true if one is set.
 RB_HIDDEN uint64_t rb_samples_wait(uint64_t most_ns, bool *set);
 RB_HIDDEN void rb_samples_stop(void);

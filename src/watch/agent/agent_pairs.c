@@ -27,7 +27,7 @@ struct known {
     enum rb_verdict verdict;
     uint32_t kept; // index, or KEPT
     uint32_t tries, waited;
-    unsigned now; // the side whose turn it is
+    unsigned now; // the side that has its turn
     struct {
         struct rb_code_module *module;
         uint32_t site;

@@ -1,11 +1,11 @@
 // Samples: from an int3 to a breakpoint, and from its hit to a pair. All of it runs in the handler of
 // SIGTRAP, with all signals blocked, except rb_samples_wait.
 //
-// A setting of a breakpoint (struct setting) has one owner, the thread whose access it is for. Its state:
+// A setting of a breakpoint (struct setting) has one owner, the thread that is about to access. Its state:
 //
 //     FREE -> CLOCK           the owner goes on; hit, expired or given up: -> FREE
 //     FREE -> WAITS           the owner waits, right before its access; timed out: -> FREE
-//     CLOCK, WAITS -> CAUGHT  by the one thread whose hit is judged; -> FREE
+//     CLOCK, WAITS -> CAUGHT  by the one thread with the hit; -> FREE
 //
 // Changes from FREE are made with `arm_lock`; others by compare-and-swap, so one thread wins. `number` is
 // odd while the fields are written. A thread that reads them in a hit compares it before and after, and
@@ -97,7 +97,7 @@ static bool is_fit(const struct rb_watched *me, const ucontext_t *context, const
            touch->address < ((uintptr_t)1 << 47) - 4096 && !is_own(me, context, touch->address);
 }
 
-// Returns a free setting, with the arm lock held, or NULL. A setting whose time is over counts as free.
+// Returns a free setting, with the arm lock held, or NULL. An expired setting counts as free.
 static struct setting *choose_setting(uint64_t now, uintptr_t address)
 {
     struct setting *found = NULL;

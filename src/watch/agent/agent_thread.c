@@ -1,5 +1,5 @@
-// The agent's own thread: plants sites, takes back those that no thread reached, ends breakpoints whose
-// time is over, asks for tables, reports. It is a thread of libc's, with all signals blocked but SIGTRAP.
+// The agent's own thread: plants sites, takes back those that no thread reached, ends expired
+// breakpoints, asks for tables, reports. It is a thread of libc's, with all signals blocked but SIGTRAP.
 // It ends by itself when all threads of the program have ended, so that the process can.
 //
 // Rate      Tokens: a number per second, one less for each sample. While there are some, sites are planted,

@@ -268,7 +268,7 @@ static bool goes_down(const ucontext_t *context)
     return context->uc_mcontext.gregs[REG_EFL] & DIRECTION;
 }
 
-// Computes the address from the registers as they are. Returns false for gs, whose base is not known.
+// Computes the address from the registers as they are. Returns false for gs: its base is not known.
 static bool address_of(const struct rb_code_row *row, uintptr_t start, const ucontext_t *context,
                        uintptr_t *address)
 {

@@ -12,7 +12,7 @@
 #define RSP        4u
 #define RBP        5u
 
-// Kinds whose memory operand is no access of the program's data, or one that a row cannot describe.
+// Kinds with a memory operand that is no access of the program's data, or that a row cannot describe.
 static bool has_no_rows(const ZydisDecodedInstruction *i)
 {
     switch (i->meta.category) {
