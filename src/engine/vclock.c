@@ -2,13 +2,13 @@
 // Inside a host program these would be the intercepted functions.
 #include "engine/vclock.h"
 
-RB_SIMD static void zero32(uint32_t *to, uint32_t n)
+RB_SIMD static void zero_words(uint32_t *to, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         to[i] = 0;
 }
 
-RB_SIMD static void copy32(uint32_t *restrict to, const uint32_t *restrict from, uint32_t n)
+RB_SIMD static void copy_words(uint32_t *restrict to, const uint32_t *restrict from, uint32_t n)
 {
     to = __builtin_assume_aligned(to, 64);
     from = __builtin_assume_aligned(from, 64);
@@ -16,7 +16,7 @@ RB_SIMD static void copy32(uint32_t *restrict to, const uint32_t *restrict from,
         to[i] = from[i];
 }
 
-RB_SIMD static void max32(int32_t *restrict to, const int32_t *restrict from, uint32_t n)
+RB_SIMD static void join_words(int32_t *restrict to, const int32_t *restrict from, uint32_t n)
 {
     to = __builtin_assume_aligned(to, 64);
     from = __builtin_assume_aligned(from, 64);
@@ -24,7 +24,7 @@ RB_SIMD static void max32(int32_t *restrict to, const int32_t *restrict from, ui
         to[i] = to[i] > from[i] ? to[i] : from[i];
 }
 
-RB_SIMD static uint32_t max32_count(int32_t *restrict to, const int32_t *restrict from, uint32_t n)
+RB_SIMD static uint32_t join_words_count(int32_t *restrict to, const int32_t *restrict from, uint32_t n)
 {
     int32_t rose = 0;
 
@@ -37,7 +37,7 @@ RB_SIMD static uint32_t max32_count(int32_t *restrict to, const int32_t *restric
     return (uint32_t)rose;
 }
 
-RB_SIMD static void max64(int64_t *restrict to, const int64_t *restrict from, uint32_t n)
+RB_SIMD static void join_words64(int64_t *restrict to, const int64_t *restrict from, uint32_t n)
 {
     to = __builtin_assume_aligned(to, 64);
     from = __builtin_assume_aligned(from, 64);
@@ -62,7 +62,7 @@ struct rb_vclock *rb_vclock_new(struct rb_arena *a, uint32_t slots)
 
     if (c) {
         c->size = size;
-        zero32(c->time, size);
+        zero_words(c->time, size);
     }
     return c;
 }
@@ -82,7 +82,7 @@ bool rb_vclock_reserve(struct rb_arena *a, struct rb_vclock **c, uint32_t slots)
     bigger = rb_vclock_new(a, slots);
     if (!bigger)
         return false;
-    copy32(bigger->time, (*c)->time, (*c)->size);
+    copy_words(bigger->time, (*c)->time, (*c)->size);
     rb_vclock_free(a, *c);
     *c = bigger;
     return true;
@@ -90,19 +90,19 @@ bool rb_vclock_reserve(struct rb_arena *a, struct rb_vclock **c, uint32_t slots)
 
 void rb_vclock_copy(struct rb_vclock *to, const struct rb_vclock *from)
 {
-    copy32(to->time, from->time, from->size);
+    copy_words(to->time, from->time, from->size);
     if (RB_UNLIKELY(to->size > from->size))
-        zero32(to->time + from->size, to->size - from->size);
+        zero_words(to->time + from->size, to->size - from->size);
 }
 
 void rb_vclock_join(struct rb_vclock *to, const struct rb_vclock *from)
 {
-    max32((int32_t *)to->time, (const int32_t *)from->time, from->size);
+    join_words((int32_t *)to->time, (const int32_t *)from->time, from->size);
 }
 
 uint32_t rb_vclock_join_count(struct rb_vclock *to, const struct rb_vclock *from)
 {
-    return max32_count((int32_t *)to->time, (const int32_t *)from->time, from->size);
+    return join_words_count((int32_t *)to->time, (const int32_t *)from->time, from->size);
 }
 
 struct rb_fresh *rb_fresh_new(struct rb_arena *a, uint32_t slots)
@@ -112,7 +112,7 @@ struct rb_fresh *rb_fresh_new(struct rb_arena *a, uint32_t slots)
 
     if (f) {
         f->size = size;
-        zero32((uint32_t *)f->changes, 2 * size);
+        zero_words((uint32_t *)f->changes, 2 * size);
     }
     return f;
 }
@@ -140,12 +140,12 @@ bool rb_fresh_reserve(struct rb_arena *a, struct rb_fresh **f, uint32_t slots)
 
 void rb_fresh_copy(struct rb_fresh *to, const struct rb_fresh *from)
 {
-    copy32((uint32_t *)to->changes, (const uint32_t *)from->changes, 2 * from->size);
+    copy_words((uint32_t *)to->changes, (const uint32_t *)from->changes, 2 * from->size);
     if (RB_UNLIKELY(to->size > from->size))
-        zero32((uint32_t *)(to->changes + from->size), 2 * (to->size - from->size));
+        zero_words((uint32_t *)(to->changes + from->size), 2 * (to->size - from->size));
 }
 
 void rb_fresh_join(struct rb_fresh *to, const struct rb_fresh *from)
 {
-    max64((int64_t *)to->changes, (const int64_t *)from->changes, from->size);
+    join_words64((int64_t *)to->changes, (const int64_t *)from->changes, from->size);
 }

@@ -77,7 +77,7 @@ void rb_vector_sync_clear(struct rb_engine *engine, struct rb_sync *s)
     s->vector = NULL;
 }
 
-// ---- the engines ----------------------------------------------------------------------------------------
+// ---- the engines ---------------------------------------------------------------------------------------
 
 // DJIT+ (Pozniansky and Schuster): vector clocks everywhere, and a new local epoch at every release. Its
 // access history is the exact one: DJIT+'s read and write vectors of each variable amount to that.
@@ -98,7 +98,8 @@ const struct rb_engine_ops rb_djit = {
 };
 
 // ST (Efficient Timestamping, algorithm 2): vector clocks, but the local epoch grows only at the first
-// release after a sampled access. Finds the same races as SU and SO; pays T entries at every synchronisation.
+// release after a sampled access. Finds the same races as SU and SO; pays T entries at every
+// synchronisation.
 const struct rb_engine_ops rb_st = {
     .name = "st",
     .help = "sampling timestamps on whole vector clocks",

@@ -36,7 +36,7 @@ RB_HIDDEN const char *rb_env(const char *name);
 // Keeps the environment that the loader handed to the program, for use until libc has its own.
 RB_HIDDEN void rb_env_given(char *const *environment);
 
-// ---- LD_PRELOAD of a program that exec starts (preload.c) ------------------------------------------------
+// ---- LD_PRELOAD of a program that exec starts (preload.c) ----------------------------------------------
 // Both are called in a child of fork: no allocation, no lock.
 
 // Returns the bytes that rb_preload_drop needs; 0: the environment is handed on unchanged. With `search` the

@@ -1,6 +1,6 @@
 // Takes our libraries out of LD_PRELOAD for a program that cannot load them, started by a program that has
-// them. Such programs use another loader than glibc's for x86-64 (musl, 32 bits), or an AddressSanitizer that
-// must come first.
+// them. Such programs use another loader than glibc's for x86-64 (musl, 32 bits), or an AddressSanitizer
+// that must come first.
 //
 // A child of fork calls these functions: no allocation, no lock. The file is read by system calls.
 #include <elf.h>

@@ -22,8 +22,8 @@
 #define RB_THREAD_BASE "rb_thread_base"
 
 // A frame as its callee's return leaves it. `pc` is a return address, below 2^47: the running instruction
-// is at pc - 1. If a frame was interrupted by a signal, not left by a call, its pc is the address of its
-// next instruction plus one, so that this holds for it too.
+// is at pc - 1. If a signal, not a call, interrupted the frame, its pc is the address of its next
+// instruction plus one. So this holds for it too.
 struct rb_unwind_frame {
     uintptr_t pc, sp;
     uintptr_t bp; // 0 when it is not known

@@ -63,7 +63,7 @@ int plugin_is_GPL_compatible; // gcc requires this name; only gcc loads the plug
 static const unsigned FEW_HOOKS = 4; // with fewer a plain copy costs as much as it saves
 static const int FEW_ROUNDS = 64;    // a loop that cannot go round more often ends soon
 
-// ---- hooks: their names and preserved registers -------------------------------------------------------
+// ---- hooks: their names and preserved registers --------------------------------------------------------
 
 static const char hook_mark[] = "railbird hook";
 static const unsigned HOOK_ABI = 3; // of gcc's eight numbers for calling conventions x86 uses 0 and 1

@@ -151,7 +151,7 @@ void rb_intern_free(struct rb_intern *t)
     *t = (struct rb_intern){0};
 }
 
-// ---- integers --------------------------------------------------------------------------------------------
+// ---- integers ------------------------------------------------------------------------------------------
 
 static void place_value(struct rb_int_intern *t, int32_t value, uint32_t id)
 {

@@ -94,7 +94,7 @@ RB_INLINE void rb_intern_prefetch(const struct rb_intern *t, const struct rb_int
         __builtin_prefetch(&t->slots[k->hash & (t->capacity - 1)]);
 }
 
-// ---- 32-bit integers -------------------------------------------------------------------------------------
+// ---- 32-bit integers -----------------------------------------------------------------------------------
 // The locations of STD text, numbered in the same way. Linear probing, at most half full.
 
 struct rb_int_slot {

@@ -259,8 +259,8 @@ int rb_reader_event(struct rb_reader *r, uint64_t number, struct rb_event *event
 
 // ---- names ---------------------------------------------------------------------------------------------
 
-// Splits `packed` into NUL-terminated strings. The result needs one byte a name for the NUL, and each name
-// gives up at least one byte of length, so it fits the same number of bytes.
+// Splits `packed` into NUL-terminated strings. The result needs one byte a name for the NUL. Each name
+// gives up at least one byte of length, so the result fits the same number of bytes.
 static int split_names(const struct rb_reader *r, int table, const unsigned char *packed, uint64_t bytes,
                        struct rb_names *names, struct rb_error *e)
 {
@@ -352,7 +352,7 @@ const char *rb_reader_name(const struct rb_reader *r, enum rbt_table table, uint
     return scratch;
 }
 
-// ---- a whole trace ---------------------------------------------------------------------------------------
+// ---- a whole trace -------------------------------------------------------------------------------------
 
 #define MOST_EVENTS (UINT32_MAX - 16)
 

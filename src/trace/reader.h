@@ -100,7 +100,7 @@ int rb_reader_load_names(struct rb_reader *r, struct rb_error *e);
 // loaded names.
 const char *rb_reader_name(const struct rb_reader *r, enum rbt_table table, uint64_t id, char *scratch);
 
-// ---- a whole trace as an array ---------------------------------------------------------------------------
+// ---- a whole trace as an array -------------------------------------------------------------------------
 // For algorithms that move back and forth in it: injection and its verifier. Everything is checked once
 // while it is loaded: targets are in their tables, forks and joins name threads. So numbers may be used as
 // indices without another test. Memory grows with the trace (24 bytes an event).

@@ -49,7 +49,7 @@ RB_EXPORT int dlclose(void *handle)
     return r;
 }
 
-// ---- programs that the program starts or becomes --------------------------------------------------------
+// ---- programs that the program starts or becomes -------------------------------------------------------
 
 #define RB_EXEC_FUNCTION(ret, name, params) RB_EXPORT ret name params
 #define RB_EXEC_REAL                        RB_NEXT

@@ -9,10 +9,10 @@
 // Groups    The largest cost for a program is a set breakpoint: processors then fill and copy memory many
 //           times slower (rep stos, rep movs). So tokens are saved until there are as many as breakpoints,
 //           and used together.
-// Budget    The measured time of traps and of this thread, and a part of the program's time while a
-//           breakpoint is set, is at most a share of the processor time of the process, or of a tenth of a
-//           core's if the process takes less. Above it nothing is planted. Delays have a budget of the same
-//           share, of the time that threads exist.
+// Budget    The cost is the measured time of traps and of this thread, and a part of the program's time
+//           while a breakpoint is set. It is at most a share of the processor time of the process, or of a
+//           tenth of a core's if the process takes less. Above it nothing is planted. Delays have a budget
+//           of the same share, of the time that threads exist.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -202,7 +202,7 @@ void rb_threads_after_fork(void)
 // Stacks end before these (unwind.h).
 #define BASE __attribute__((section(RB_THREAD_BASE), noinline))
 
-BASE static void *run(void *given)
+BASE static void *run_thread(void *given)
 {
     struct rb_watched *me = given;
 
@@ -264,7 +264,7 @@ RB_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
         return RB_NEXT(pthread_create)(thread, attr, start, argument);
     child->function = start;
     child->argument = argument;
-    const int r = RB_NEXT(pthread_create)(thread, attr, run, child);
+    const int r = RB_NEXT(pthread_create)(thread, attr, run_thread, child);
     if (r)
         free_record(child);
     return r;

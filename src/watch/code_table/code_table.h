@@ -5,9 +5,9 @@
 // touches, and the instruction that has just ended at a pc. Rows are sorted by offset and can be searched.
 // Offsets are addresses of the ELF file (the pc less the module's load bias).
 //
-// Invariant: a row describes the processor's accesses, or there is none. Bytes that may be data, or that two ways
-// of decoding disagree about, have none. A site that is never sampled costs a chance; a byte written into
-// the middle of an instruction costs the program.
+// Invariant: a row describes the processor's accesses, or there is none. Bytes that may be data, or that
+// two ways of decoding disagree about, have none. A site that is never sampled costs a chance; a byte
+// written into the middle of an instruction costs the program.
 #ifndef RB_WATCH_CODE_TABLE_CODE_TABLE_H
 #define RB_WATCH_CODE_TABLE_CODE_TABLE_H
 
