@@ -282,7 +282,7 @@ static void conclude_at_exit(void *unused)
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
 
 // Destructors of libraries are still to come: a function registered now runs after them.
-static __attribute__((destructor(101))) void on_end(void)
+static __attribute__((destructor(101))) void register_conclusion(void)
 {
     if (__cxa_atexit(conclude_at_exit, NULL, NULL))
         conclude_at_exit(NULL);
