@@ -4,7 +4,7 @@
 #define RB_LAB_EVAL_EVAL_PRIVATE_H
 
 #include "lab/eval/eval.h"
-#include "trace/events.h"
+#include "trace/reader.h"
 
 // ---- traces --------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 // and the programs that it starts or becomes.
 #include <stdarg.h>
 
-#include "inproc/preload.h"
+#include "inproc/host.h"
 #include "run/intercept/callers.h"
 #include "run/intercept/descriptors.h"
 #include "run/intercept/heap.h"

@@ -11,7 +11,7 @@
 
 #include "base/append.h"
 #include "base/pages.h"
-#include "inproc/environment.h"
+#include "inproc/host.h"
 #include "inproc/modules.h"
 #include "inproc/tool.h"
 #include "run/access/access.h"
