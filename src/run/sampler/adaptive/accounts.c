@@ -1,25 +1,24 @@
-// The ticker of the adaptive sampler: what the program used is what may be spent on it, and on what.
+// The ticker of the adaptive sampler: earns a share of the program's CPU time, and spends it on wake-ups,
+// windows and episodes.
 #include "inproc/clocks.h"
 #include "run/access/access.h"
 #include "run/access/address_filter.h"
 #include "run/core/ticker.h"
 #include "run/core/upcalls.h"
 #include "run/sampler/adaptive/adaptive.h"
-#include "run/sampler/adaptive/budget.h"
-#include "run/sampler/adaptive/bursts.h"
 
 #define MOST_BURST   4096u     // calls
-#define ALL_TURNS    8u        // every so many turns what sleeps is woken, else what is behind gates alone
+#define ALL_TURNS    8u        // every ALL_TURNS turns all sites wake, else those behind gates only
 #define TURN         10000000u // nanoseconds
 #define SHORT_TURN   1000000u
 #define IDLE_TURN    100000000u
-#define DEAR_NS      1e5 // of synchronisation in a turn, before that is worth short ones
+#define DEAR_NS      1e5 // cost of synchronisation in a turn from which turns are short
 #define WINDOW_AGE   20000000u
-#define WAKES        256u // sites that are woken at once
-#define DEBT_SHARE   2    // of what comes in, one part in so many pays back what was given to begin with
-#define WAKE_SHARE   32   // and is waited for, at most, before some are woken: else the hot ones take all
-#define WINDOW_SHARE 4    // of what is earned, one part in so many is for windows
-#define WARM_NS      5e7 // of the program itself, before the first window: until then bursts see everything new
+#define WAKES        256u // sites that are woken in one turn
+#define DEBT_SHARE   2    // 1/DEBT_SHARE of the income pays back the start allowance
+#define WAKE_SHARE   32  // a wake-up waits for 1/WAKE_SHARE of the capacity at most: hot sites spend it
+#define WINDOW_SHARE 4   // 1/WINDOW_SHARE of the earnings is saved for windows
+#define WARM_NS      5e7 // program's own time before the first window: until then bursts take new code
 
 void rb_adaptive_wake(bool (*give)(struct rb_site *s))
 {
@@ -33,7 +32,8 @@ void rb_adaptive_wake(bool (*give)(struct rb_site *s))
         rb_book.flip_ticks = rb_book.woken_ticks - start;
 }
 
-// `income` is the budget's share of what the program used, `cost` what the ticker did.
+// Adds the earnings of a turn to both accounts. `income` is the budgeted share of the program's time,
+// `cost` the time of the ticker.
 static void pay_in(int64_t income, int64_t cost)
 {
     const uint64_t synced = rb_load_relaxed(&rb_now.synced);
@@ -44,7 +44,7 @@ static void pay_in(int64_t income, int64_t cost)
     rb_fetch_add_relaxed(&rb_book.episode_earned, income);
     rb_book.debt -= back;
     rb_book.earned = income - back - cost;
-    const int64_t saved = rb_resting() ? 0 : rb_book.earned / WINDOW_SHARE; // there are none while all rests
+    const int64_t saved = rb_resting() ? 0 : rb_book.earned / WINDOW_SHARE; // no windows while paused
     if (rb_add_fetch_relaxed(&rb_now.saved, saved) > rb_book.most)
         rb_store_relaxed(&rb_now.saved, rb_book.most);
     if (rb_add_fetch_relaxed(&rb_now.allowance, rb_book.earned - saved) > rb_book.most)
@@ -52,8 +52,8 @@ static void pay_in(int64_t income, int64_t cost)
     rb_watchpoints_turn(income, rb_adaptive_is_open() && rb_now.taking);
 }
 
-// What the program used since the last turn, and the allowance that comes of it. False: it did next to
-// nothing.
+// Measures the program's CPU time since the last turn and adds its share to the accounts. Returns false if
+// the program was nearly idle.
 static bool earn_allowance(void)
 {
     const uint64_t cpu = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID), ticker = rb_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -96,8 +96,7 @@ static bool earn_allowance(void)
     return own_ns > passed / 100;
 }
 
-// Bursts are as long as the budget allows: they grow while some of it is left over, and shrink when it was
-// too little.
+// Adapts the length of bursts to the budget: longer while some of it is left over, shorter if it ran out.
 static void size_bursts(void)
 {
     const int64_t allowance = rb_load_relaxed(&rb_now.allowance);
@@ -110,7 +109,7 @@ static void size_bursts(void)
     rb_burst = burst;
 }
 
-// All that sleep, if that is cheap, or some that are drawn at random, with the gates in front of them.
+// Wakes all sleeping sites if that is cheap, else WAKES random ones and the gates in front of them.
 static void wake_some(void)
 {
     struct rb_site *list[2 * WAKES];
@@ -141,8 +140,8 @@ static void wake_some(void)
         rb_sites_flip(list, count, RB_SITE_AWAKE);
 }
 
-// When there is nothing to do until so much has been earned, the ticker sleeps half of the time that this
-// takes at the pace of the last turn: each of its turns interrupts the program, whose threads may hold locks.
+// Returns the time for the ticker to sleep until `ticks` have been earned: half of the time expected at the
+// rate of the last turn. Each turn interrupts the program, and its threads may hold locks.
 static uint64_t until_earned(int64_t ticks)
 {
     const int64_t missing = ticks - rb_load_relaxed(&rb_now.allowance);
@@ -152,40 +151,40 @@ static uint64_t until_earned(int64_t ticks)
     return ns < IDLE_TURN ? (uint64_t)ns : IDLE_TURN;
 }
 
-// What has not had its first looks stays awake while all rests.
+// Returns false for new sites, which stay awake during a pause.
 static bool is_known(struct rb_site *s)
 {
     return s->taken >= RB_ALWAYS;
 }
 
-// Ends an episode, or begins one. True: all rests.
-static bool rest_or_not(void)
+// Ends or begins an episode if it is time. Returns true if the sampler is paused afterwards.
+static bool switch_episode(void)
 {
-    bool rests, changes;
+    bool paused, changes;
 
     rb_spin_lock(&rb_book.changing);
-    rests = rb_resting();
-    const bool rested = rb_book.asks || rb_load_relaxed(&rb_now.allowance) > rb_episode_price();
-    changes = rests ? rested && !rb_book.wait.unknown : rb_episode_is_exhausted() || rb_book.wait.unknown;
-    const bool asked = rb_book.asks;
+    paused = rb_resting();
+    const bool due = rb_book.calibrating || rb_load_relaxed(&rb_now.allowance) > rb_episode_price();
+    changes = paused ? due && !rb_book.wait.unknown : rb_episode_is_exhausted() || rb_book.wait.unknown;
+    const bool calibrated = rb_book.calibrating;
     if (changes)
-        rb_book.asks = !rests && !rb_episode_is_exhausted();
-    if (changes && rests && asked)
+        rb_book.calibrating = !paused && !rb_episode_is_exhausted();
+    if (changes && paused && calibrated)
         rb_episode_resume();
-    else if (changes && rests)
+    else if (changes && paused)
         rb_episode_begin();
     else if (changes)
         rb_episode_end();
-    if (changes || rested)
-        rb_store_relaxed(&rb_now.brief, 0); // enough for one of the usual kind was earned
+    if (changes || due)
+        rb_store_relaxed(&rb_now.brief, 0); // a full episode is earned
     if (changes)
-        rb_waiting_change(&rb_book.wait, rb_book.episodes, rests);
+        rb_waiting_change(&rb_book.wait, rb_book.episodes, paused);
     rb_spin_unlock(&rb_book.changing);
-    if (changes && rests)
+    if (changes && paused)
         rb_adaptive_wake(rb_burst_give);
     else if (changes)
         rb_sites_flip_all(is_known, RB_SITE_ASLEEP);
-    return rests != changes;
+    return paused != changes;
 }
 
 void rb_adaptive_pause(void)
@@ -193,7 +192,7 @@ void rb_adaptive_pause(void)
     rb_spin_lock(&rb_book.changing);
     rb_store_release(&rb_now.mode, QUIET);
     rb_thin_end();
-    rb_store_relaxed(&rb_now.allowance, INT64_MIN / 2); // below what may be owed for new code
+    rb_store_relaxed(&rb_now.allowance, INT64_MIN / 2); // below the limit of debt for new code
     rb_store_relaxed(&rb_now.saved, 0);
     rb_store_relaxed(&rb_now.grace, 0);
     if (!rb_resting())
@@ -222,11 +221,11 @@ uint64_t rb_adaptive_turn(void)
     if (!busy)
         return ++rb_book.idle_turns > 10 ? IDLE_TURN : TURN;
     rb_book.idle_turns = 0;
-    if (rest_or_not())
+    if (switch_episode())
         return rb_book.wait.unknown ? TURN : until_earned(rb_episode_price());
     const int64_t window = (int64_t)(1e6 * rb_book.ticks_a_ns) + 4 * (int64_t)rb_book.flip_ticks;
     if (rb_now.warm && rb_load_relaxed(&rb_now.saved) > 2 * window) {
-        if (rb_window_is_ahead())
+        if (rb_window_prepare())
             rb_window_open();
         return SHORT_TURN;
     }

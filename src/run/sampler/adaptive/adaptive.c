@@ -1,70 +1,77 @@
-// The default: cold code first, and then as much as budget= allows. docs/sampling.md has the mathematics.
+// The default sampler: takes cold code first, then as much as budget= allows. docs/sampling.md derives it.
 //
-// Until there is a second thread nothing can race: sites are put to sleep as they are met. Then all are
-// woken. A site that is called is taken for a burst and sleeps; so code that runs seldom is always looked at.
-// From then on the ticker spends what the budget earns. Each turn it wakes all sites, or some at random if
-// there are too many, for a burst of as many calls as the budget allows: the same for each, so code that runs
-// seldom stays awake and is taken whole, and hot code is soon asleep again. One part in WINDOW_SHARE is saved
-// for windows in which every access is taken, for races of hot code with hot code and for what can be said
-// about those that were not found.
+// Terms:
+//   site     call of a hook, or gate; asleep while its code is patched off (docs/sites.md)
+//   gate     entry of a function's instrumented copy, switched by a byte (docs/bodies.md)
+//   burst    number of calls of a site that are taken before the site sleeps again
+//   turn     one run of the ticker
+//   window   stretch in which all sites are awake; accesses are counted, then all are taken
+//   episode  stretch in which synchronisation is followed; between episodes the sampler is paused
+//   start    stage after the second thread starts, until half of the start allowance is spent
 //
-// Where following synchronisation alone costs more than the budget, it is followed in episodes; between them
-// everything rests as with sampler=none, until enough has been earned for the next one.
+// Nothing can race before the second thread starts: sites sleep at their first call. Then all sites wake. A
+// site is taken for one burst and sleeps, so seldom called code is always sampled.
 //
-// Both accounts are in ticks of the clock. The ticker adds budget= of what the program itself has used;
-// threads take off what their accesses and their synchronisation cost, as measured. Below zero nothing is
-// taken but the first calls of a site.
-#include "run/sampler/adaptive/adaptive.h"
+// From then on the ticker spends the earned budget. Each turn it wakes all sites, or a random subset if
+// there are too many. The burst has the same length for each: cold code stays awake and is taken
+// completely, hot code soon sleeps again. A share of 1/WINDOW_SHARE is saved for windows. They find races
+// between two hot sites, and they bound the probability of a missed race.
+//
+// If following synchronisation alone exceeds the budget, it is followed in episodes. Between them the
+// sampler is paused, as with sampler=none, until the next episode is earned.
+//
+// Both accounts are in ticks of the clock. The ticker adds the budgeted share of the program's own CPU
+// time. Threads subtract the measured cost of their accesses and synchronisation. Below zero only the first
+// calls of a site are taken.
 #include "inproc/clocks.h"
 #include "run/access/access.h"
 #include "run/access/address_filter.h"
 #include "run/core/arch.h"
 #include "run/core/ticker.h"
 #include "run/core/upcalls.h"
-#include "run/sampler/adaptive/budget.h"
-#include "run/sampler/adaptive/bursts.h"
+#include "run/sampler/adaptive/adaptive.h"
 #include "run/sites/sites.h"
 
-#define CLOSE_GAP    15u               // while a window closes, and where nothing is taken
-#define REST_GAP     255u              // at places that cannot sleep, while all rests
-#define LEAST        (4u * RB_COUNTED) // accesses that must have been counted before anything is said of all
-#define CALL_TICKS   60u               // of a call that the clock does not see
-#define SYNC_TICKS   20u               // of a synchronisation operation that is not timed, or beside what is
-#define BLOCK_TICKS  30u               // of a block of the heap that comes or goes
-#define FORGET_TICKS 100u              // of a line of memory whose history is forgotten
-#define BESIDE       2u                // one part in so many is lost beside: the program's caches
-#define PASS_TICKS   20u               // of one that is passed over while accesses are thinned
-#define BATCH        20000u            // ticks a thread spends before it tells
-#define LONGEST      200000u           // ticks of an access: what is longer was not on a core
-#define LONGEST_SYNC 50000u // and of a synchronisation operation, which may wait for another thread
-#define NEW_NS       2e6    // between two awakenings for what is new
-#define CREDIT_NS    2e7    // and between two when there is nothing left
+#define CLOSE_GAP    15u               // while a window closes, or nothing is taken
+#define PAUSED_GAP   255u              // at call sites that cannot be patched, while paused
+#define LEAST        (4u * RB_COUNTED) // counted accesses that an estimate of their total requires
+#define CALL_TICKS   60u               // unmeasured part of a call
+#define SYNC_TICKS   20u               // untimed synchronisation operation, or untimed part of one
+#define BLOCK_TICKS  30u               // heap block that is allocated or freed
+#define FORGET_TICKS 100u              // memory line with a history that is dropped
+#define BESIDE       2u                // 1/BESIDE of a cost is added for cache misses of the program
+#define PASS_TICKS   20u               // access that the address filter passes over
+#define BATCH        20000u            // ticks that a thread spends before it charges them
+#define LONGEST      200000u           // ticks of an access: a longer one was descheduled
+#define LONGEST_SYNC 50000u            // ticks of a synchronisation operation, which may wait
+#define NEW_NS       2e6               // least time between two wake-ups for new code
+#define CREDIT_NS    2e7               // the same, with an empty allowance
 
 struct rb_now rb_now __attribute__((aligned(64)));
 struct rb_book rb_book;
 
-// Of what is spent at the start, three quarters are spent on accesses that are thinned.
+// Thins accesses by address in the start stage, except while its first quarter is spent.
 static void thin_start(int64_t allowance)
 {
-    if (allowance <= rb_now.lavish || rb_now.warm)
+    if (allowance <= rb_now.start_floor || rb_now.warm)
         rb_thin_end();
-    else if (allowance <= rb_now.lavish + rb_now.lavish * 3 / 4 && !rb_load_relaxed(&rb_thin))
+    else if (allowance <= rb_now.start_floor + rb_now.start_floor * 3 / 4 && !rb_load_relaxed(&rb_thin))
         rb_thin_begin(rb_mix64(rb_sampling_process.seed));
 }
 
 // ---- sites ---------------------------------------------------------------------------------------------
 
-// A burst is over. What comes by so seldom that it took long goes on with the next one, as long as there is
-// more than a turn's earnings.
-static bool goes_on(struct rb_site *s)
+// Gives a seldom called site its next burst as soon as one ends. Returns false if the burst was short, or
+// if the allowance is at most the earnings of a turn.
+static bool prolong_burst(struct rb_site *s)
 {
     return rb_burst_was_slow(s, rb_book.ticks_a_ns) && rb_load_relaxed(&rb_now.allowance) > rb_book.earned &&
            rb_burst_give(s);
 }
 
-// Code that has not had its first looks cannot have one now, as all rests and much is owed: it may a little
-// later, so a few calls are put up with.
-static bool is_patient(struct rb_site *s)
+// Returns true if the site stays awake for this call, which is not taken. Applies to new code, which cannot
+// be taken while paused and deep in debt, but may be taken soon.
+static bool tolerate_call(struct rb_site *s)
 {
     if (!rb_now.threaded || s->taken >= RB_ALWAYS || s->state != RB_SITE_AWAKE)
         return false;
@@ -76,8 +83,8 @@ static bool is_patient(struct rb_site *s)
     return true;
 }
 
-// What is asleep is woken for a new thread, or for code that is new: what it races with is seldom far. Not if
-// that was done a moment ago. When nothing is left it is done on credit, for half a millisecond.
+// Wakes all sites for a new thread or for new code: its races are usually with code that runs soon. Does
+// nothing within NEW_NS of the last wake-up. With an empty allowance, grants a grace period of credit.
 static RB_NOINLINE void wake_for_new(void)
 {
     const uint64_t ticks = rb_arch_ticks();
@@ -87,7 +94,7 @@ static RB_NOINLINE void wake_for_new(void)
         ticks - rb_book.woken_ticks < (uint64_t)(NEW_NS * rb_book.ticks_a_ns))
         return;
     if (!rich) {
-        // Negative: an episode has just begun for what is new.
+        // Negative: the grace period of a brief episode has not ended.
         const int64_t since = (int64_t)(ticks - rb_load_relaxed(&rb_now.grace));
         if (!rb_now.warm || rb_adaptive_is_overdrawn() ||
             (since >= 0 && since < (int64_t)(CREDIT_NS * rb_book.ticks_a_ns)))
@@ -103,7 +110,7 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
 
     if (RB_UNLIKELY(!s->taken && !s->left) && rb_burst_give_first(s))
         wake_for_new();
-    if (mode == OPEN || rb_adaptive_is_lavish()) {
+    if (mode == OPEN || rb_adaptive_is_starting()) {
         if (mode == OPEN)
             s->left = s->given = 0;
         if (s->taken >= RB_BURST_FIRST)
@@ -119,7 +126,7 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
     rb_burst_meet(me, s);
     if (s->left > 1 && s->state == RB_SITE_AWAKE) {
         s->left--;
-    } else if (!goes_on(s)) {
+    } else if (!prolong_burst(s)) {
         rb_burst_end(me, s);
         if (s->taken >= RB_BURST_FIRST)
             return RB_PASS;
@@ -129,9 +136,9 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
     return RB_TAKE;
 }
 
-// A function is entered where its hooks are, or a branch goes there: as a site is called, but there is
-// nothing to take. The first times are for what is behind it, which decides for itself whether it is new;
-// when all that sleeps, it is soon closed.
+// Decides whether the thread enters the instrumented copy: at a gate, or at a probe before a branch. A gate
+// is treated like a site, with no access to take. The first passes are for the sites behind it, which have
+// their own first calls. The gate closes soon after those sites sleep.
 static bool at_gate(struct rb_self *me, struct rb_site *s)
 {
     const uint32_t mode = rb_load_relaxed(&rb_now.mode);
@@ -149,13 +156,13 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
             rb_site_count(s);
             return true;
         }
-        if (is_patient(s)) {
+        if (tolerate_call(s)) {
             rb_gate_closed(me);
             me->sampling.behind = rb_site_is_gate(s);
             return false;
         }
     }
-    if (taking && (mode == COUNTING || mode == OPEN || rb_adaptive_is_lavish())) {
+    if (taking && (mode == COUNTING || mode == OPEN || rb_adaptive_is_starting())) {
         s->left = mode == OPEN ? 0 : s->left;
         return true;
     }
@@ -166,11 +173,11 @@ static bool at_gate(struct rb_self *me, struct rb_site *s)
         s->left--;
         return true;
     }
-    if (taking && !pass.idle && goes_on(s))
+    if (taking && !pass.idle && prolong_burst(s))
         return true;
     s->left = 0;
     rb_gate_closed(me);
-    me->sampling.behind = rb_site_is_gate(s); // once more
+    me->sampling.behind = rb_site_is_gate(s); // rb_gate_closed cleared it
     rb_site_sleep(me, s);
     return false;
 }
@@ -185,15 +192,15 @@ static int adaptive_init(void)
     rb_rng_seed(&rb_book.rng, rb_sampling_process.seed ^ 0x5bd1e995u);
     rb_book.started_ns = rb_clock_ns(CLOCK_MONOTONIC);
     rb_book.started_ticks = rb_arch_ticks();
-    rb_book.ticks_a_ns = 2.5; // until the first turn knows better
+    rb_book.ticks_a_ns = 2.5; // guess until the first turn measures it
     rb_burst = RB_BURST_FIRST;
-    rb_now.taking = rb_options.record[0] != '\0'; // a trace has all synchronisation
+    rb_now.taking = rb_options.record[0] != '\0'; // a trace contains all synchronisation
     rb_process.rests = !rb_now.taking;
     rb_ticker_reset_after_fork();
     return 0;
 }
 
-// Opens the account with what the start is given.
+// Opens the account with the start allowance.
 static void open_account(void)
 {
     if (rb_resting())
@@ -205,11 +212,12 @@ static void open_account(void)
     rb_book.cpu_ns = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     rb_now.allowance = rb_book.debt = (int64_t)(rb_budget_given_ns(rb_sites_count()) * rb_book.ticks_a_ns);
     rb_book.most = (int64_t)(rb_budget_most_ns() * rb_book.ticks_a_ns);
-    rb_now.lavish = rb_now.allowance / 2;
+    rb_now.start_floor = rb_now.allowance / 2;
 }
 
-// The ticker begins before the sites are woken: it has left its core by the time the new thread needs one.
-static void have_threads(void)
+// Starts the ticker, then wakes the sites at the second thread: the ticker has left its core by the time
+// the new thread needs one.
+static void note_threads(void)
 {
     if (rb_host.sandboxed)
         return;
@@ -226,7 +234,7 @@ static void have_threads(void)
 
 static void adaptive_spawn(struct rb_self *me)
 {
-    have_threads();
+    note_threads();
     rb_sampling_passed(me);
     rb_sampling_grant(me, 0);
     wake_for_new();
@@ -235,15 +243,16 @@ static void adaptive_spawn(struct rb_self *me)
 static uint64_t adaptive_begin_thread(struct rb_self *me)
 {
     if (me->id)
-        have_threads();
+        note_threads();
     return 0;
 }
 
-static enum rb_take at_odd_place(struct rb_self *me)
+static enum rb_take at_unpatchable_site(struct rb_self *me)
 {
     const bool taken = rb_now.threaded && rb_adaptive_is_open();
 
-    rb_odd_ask(me, taken, rb_adaptive_is_lavish() || rb_load_relaxed(&rb_now.mode) == OPEN, rb_budget_aim());
+    rb_odd_ask(me, taken, rb_adaptive_is_starting() || rb_load_relaxed(&rb_now.mode) == OPEN,
+               rb_budget_aim());
     return taken ? RB_TAKE : RB_PASS;
 }
 
@@ -253,13 +262,13 @@ static enum rb_take adaptive_decide(struct rb_self *me, uintptr_t pc, uint64_t p
 
     if (RB_UNLIKELY(!rb_adaptive_taking())) {
         struct rb_site *s = rb_site_at(me, pc);
-        if (!rb_site_can_sleep(s) || s->state != RB_SITE_AWAKE || !rb_episode_rouse(s->taken)) {
-            if (rb_site_can_sleep(s) && is_patient(s)) {
+        if (!rb_site_can_sleep(s) || s->state != RB_SITE_AWAKE || !rb_episode_begin_brief(s->taken)) {
+            if (rb_site_can_sleep(s) && tolerate_call(s)) {
                 *gap = 0;
                 return RB_PASS;
             }
             *gap = rb_now.threaded && !rb_adaptive_is_overdrawn() ? 0 : CLOSE_GAP;
-            rb_odd_skip = rb_site_sleep(me, s) ? rb_odd_skip : REST_GAP;
+            rb_odd_skip = rb_site_sleep(me, s) ? rb_odd_skip : PAUSED_GAP;
             return RB_PASS;
         }
     }
@@ -272,9 +281,9 @@ static enum rb_take adaptive_decide(struct rb_self *me, uintptr_t pc, uint64_t p
         return RB_PASS;
     }
     if (!rb_site_can_sleep(s))
-        return at_odd_place(me);
+        return at_unpatchable_site(me);
     if (RB_UNLIKELY(!rb_now.threaded || rb_adaptive_is_overdrawn()) &&
-        mode != OPEN) { // nothing is taken: ask less often
+        mode != OPEN) { // nothing is taken: decide less often
         rb_burst_end(me, s);
         *gap = CLOSE_GAP;
         return RB_PASS;
@@ -288,17 +297,18 @@ static enum rb_take adaptive_decide(struct rb_self *me, uintptr_t pc, uint64_t p
 
 static size_t piece_bytes(void)
 {
-    return rb_adaptive_is_lavish() ? 8 * RB_PIECE : RB_PIECE;
+    return rb_adaptive_is_starting() ? 8 * RB_PIECE : RB_PIECE;
 }
 
-// What is taken off for what was measured: the clock does not see what the program loses beside it.
+// Returns the charge for a measured time, with an addition for unmeasured cost to the program.
 static uint64_t charge_ticks(uint64_t ticks, uint64_t longest)
 {
     ticks = ticks < longest ? ticks : longest;
     return ticks + ticks / BESIDE;
 }
 
-// Synchronisation, and what is passed over at places that cannot sleep: neither ends before all rests.
+// Charges the cost that only a pause ends: synchronisation, and accesses that are passed over at call sites
+// that cannot be patched.
 static void tell_synced(struct rb_sampling *s)
 {
     const uint64_t spent = s->sync_ticks;
@@ -320,7 +330,7 @@ static void charge_access(struct rb_self *me, uint64_t ticks)
 
     if (RB_UNLIKELY(s->odd_asked)) {
         rb_odd_answer(me, ticks < LONGEST ? ticks : LONGEST, rb_budget_aim());
-        tell_synced(s); // there may be no synchronisation to tell it with
+        tell_synced(s); // the thread may have no synchronisation operation to charge it
     }
     s->ticks += charge_ticks(ticks > s->away_ticks ? ticks - s->away_ticks : 0, LONGEST) + CALL_TICKS;
     if (RB_UNLIKELY(s->away_ticks)) {

@@ -1,14 +1,16 @@
-#include "run/sampler/adaptive/bursts.h"
+// Bursts: the number of calls of a site that are taken when the site wakes, or of passes while a gate is
+// open, and the end of a burst. docs/sampling.md.
+#include "run/sampler/adaptive/adaptive.h"
 
 #include "run/core/arch.h"
 
-#define GATE_LEAST  32u  // times through a gate, at least; else as often as sites behind it are called
-#define OTHERS      8u   // bursts prolonged because another thread came by
-#define STAMP_SHIFT 14   // of the time at which a burst began
-#define SLOW_NS     1e6  // a burst that took longer is followed by another one
-#define SLOW_GATE   2    // times as long, of a gate
-#define GATE_OVER   32u  // calls in vain, behind a gate, before that is closed
-#define OVER        512u // and of one site, before it is put to sleep
+#define GATE_LEAST  32u  // least passes through a gate; else as many as the calls of its sites
+#define OTHERS      8u   // times that a call by another thread prolongs a burst
+#define STAMP_SHIFT 14   // resolution of the start time of a burst: 2^14 ticks
+#define SLOW_NS     1e6  // a longer burst is followed by another one
+#define SLOW_GATE   2    // factor on SLOW_NS for a gate
+#define GATE_OVER   32u  // calls without a sample, behind a gate, before the gate closes
+#define OVER        512u // the same of one site, before it sleeps
 
 uint32_t rb_burst;
 
@@ -81,8 +83,8 @@ bool rb_burst_was_slow(const struct rb_site *s, double ticks_a_ns)
     return s->left && s->state == RB_SITE_AWAKE && since > (rb_site_is_gate(s) ? SLOW_GATE * units : units);
 }
 
-// Writing code is dear, and when the gate in front of a site is closed there will soon be no calls: some are
-// put up with. `given` counts them while nothing is left.
+// A site behind a gate stays awake for some calls: patching its code is costly, and its calls end once the
+// gate closes. `given` counts these calls while `left` is 0.
 void rb_burst_end(struct rb_self *me, struct rb_site *s)
 {
     struct rb_site *gate;

@@ -1,14 +1,14 @@
-// Episodes: synchronisation is followed. Between them everything rests as with sampler=none, until enough has
-// been earned for the next one, or code is met that is new.
+// Episodes: synchronisation is followed. Between them the sampler is paused, as with sampler=none, until
+// the next episode is earned or new code runs.
 #include "run/access/access.h"
 #include "run/access/history.h"
 #include "run/core/upcalls.h"
 #include "run/record/record.h"
 #include "run/sampler/adaptive/adaptive.h"
 
-#define BRIEF_SHARE 32 // of what an account may hold, one part in so many is for an episode of new code alone
+#define BRIEF_SHARE 32 // a brief episode, for new code alone, costs 1/BRIEF_SHARE of an account's capacity
 
-// What must have been earned for an episode.
+// Returns the allowance at which an episode begins.
 int64_t rb_episode_price(void)
 {
     const int64_t least = 8 * (int64_t)rb_book.flip_ticks, share = rb_book.most / RB_EPISODE_SHARE;
@@ -16,7 +16,7 @@ int64_t rb_episode_price(void)
     return least > share ? least : share;
 }
 
-// In this order: docs/runtime.md, section 3.
+// The order of the stores is that of docs/runtime.md, section 3.
 void rb_episode_resume(void)
 {
     rb_store_release(&rb_process.rests, false);
@@ -29,7 +29,7 @@ void rb_episode_begin(void)
 {
     rb_store_relaxed(&rb_book.episode_from, rb_load_relaxed(&rb_now.synced));
     rb_store_relaxed(&rb_book.episode_earned, 0);
-    rb_book.asks = false; // new code may come between the answer and the ticker, who would have resumed
+    rb_book.calibrating = false; // else the ticker would resume an episode that new code began anew
     rb_episode_resume();
 }
 
@@ -50,7 +50,7 @@ bool rb_adaptive_affords(void)
     return rb_adaptive_taking() && rb_load_relaxed(&rb_now.allowance) > 0;
 }
 
-// More was spent than there was, and of what the episode had most went to synchronisation.
+// Returns true if the allowance is spent, and most of the episode's share of it on synchronisation.
 bool rb_episode_is_exhausted(void)
 {
     const int64_t synced =
@@ -60,8 +60,8 @@ bool rb_episode_is_exhausted(void)
     return !rb_adaptive_is_open() && 2 * synced > earned + rb_book.most / RB_EPISODE_SHARE && !rb_recording;
 }
 
-// May code that has been taken so often, which is met while all rests, begin an episode? It is paid for in
-// advance, within limits.
+// Returns true if a site with `taken` calls taken, called during a pause, may begin an episode. The episode
+// is paid for in advance, within a limit of debt.
 bool rb_episode_may_begin(uint16_t taken)
 {
     const int64_t owed = rb_book.most / (taken ? 2 * RB_OVERDRAFT_SHARE : 2);
@@ -70,9 +70,9 @@ bool rb_episode_may_begin(uint16_t taken)
            !rb_load_relaxed(&rb_book.wait.unknown);
 }
 
-// The other half of a race is seldom far. So following begins at once, for what is new alone and for a short
-// time. False: not now.
-bool rb_episode_rouse(uint16_t taken)
+// Begins a brief episode at once, for new code alone: the other access of a race usually comes soon.
+// Returns false if none may begin now.
+bool rb_episode_begin_brief(uint16_t taken)
 {
     if (!rb_episode_may_begin(taken) || !rb_spin_try(&rb_book.changing))
         return false;
@@ -86,8 +86,8 @@ bool rb_episode_rouse(uint16_t taken)
     return true;
 }
 
-// The ticker is late, and synchronisation is dear: what is owed must not grow until it comes. Sites go to
-// sleep as they are met.
+// Ends an exhausted episode before the ticker does, so that costly synchronisation adds no more debt. Sites
+// sleep at their next call.
 RB_NOINLINE void rb_episode_cut(void)
 {
     if (rb_recording || !rb_spin_try(&rb_book.changing))

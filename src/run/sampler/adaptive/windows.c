@@ -1,12 +1,11 @@
-// Windows: every site is awake, accesses are first counted and then all taken, or thinned by address in every
-// other window (address_filter.h), until what was saved for it is spent.
+// Windows: every site is awake; accesses are first counted, then taken until the savings for the window are
+// spent. Every other window thins its accesses by address (address_filter.h).
 #include "inproc/clocks.h"
 #include "run/access/address_filter.h"
 #include "run/sampler/adaptive/adaptive.h"
-#include "run/sampler/adaptive/bursts.h"
 
-#define COUNT_GAP 31u // while counting; what is left of it afterwards hides first calls
-#define GATED_NS  4.5 // of a call that is only counted, one in COUNT_GAP + 1 of them by a question
+#define COUNT_GAP 31u // while counting; the rest of a gap hides first calls later
+#define GATED_NS  4.5 // of a call that is only counted; one in COUNT_GAP + 1 of them asks the sampler
 
 void rb_window_end(uint32_t from)
 {
@@ -14,8 +13,8 @@ void rb_window_end(uint32_t from)
     rb_cas_strong_acq_rel(&rb_now.mode, &from, CLOSING);
 }
 
-// A window takes as much as there is, half of it at most kept back, and four times what it takes to wake
-// everybody.
+// Returns the ticks that a window may spend: half of the savings, but at least four times the cost of
+// waking all sites.
 static int64_t window_ticks(void)
 {
     const int64_t half = rb_load_relaxed(&rb_now.saved) / 2;
@@ -24,7 +23,7 @@ static int64_t window_ticks(void)
     return half > least ? half : least;
 }
 
-// The thread whose accesses were the last that had to be counted.
+// Ends COUNTING, on the thread that counted the last access, and begins OPEN.
 static RB_NOINLINE void end_counting(void)
 {
     uint32_t mode = COUNTING;
@@ -48,7 +47,7 @@ static RB_NOINLINE void end_counting(void)
 enum rb_take rb_window_count(uint64_t passed, uint64_t *gap)
 {
     *gap = COUNT_GAP;
-    if (passed > 2 * COUNT_GAP) // while accesses were thinned, before the window
+    if (passed > 2 * COUNT_GAP) // the filter passed over them before the window
         passed = 1;
     if (passed > COUNT_GAP)
         rb_fetch_add_relaxed(&rb_now.counted, passed);
@@ -57,25 +56,25 @@ enum rb_take rb_window_count(uint64_t passed, uint64_t *gap)
     return RB_PASS;
 }
 
-// A thread that is in a body without hooks comes to the next gate first; what it does until then would not be
-// counted.
-bool rb_window_is_ahead(void)
+// Accesses of a thread in a plain copy are not counted until the thread comes to a gate. So the gates open
+// a turn before the window.
+bool rb_window_prepare(void)
 {
     struct rb_site_counts counts;
 
-    if (rb_book.ahead)
+    if (rb_book.prepared)
         return true;
     rb_sites_counts(&counts);
     if (!counts.gates)
         return true;
     rb_sites_flip_all(rb_burst_give_window, RB_SITE_AWAKE);
-    rb_book.ahead = true;
+    rb_book.prepared = true;
     return false;
 }
 
 void rb_window_open(void)
 {
-    rb_book.ahead = false;
+    rb_book.prepared = false;
     rb_adaptive_wake(NULL);
     rb_now.left = RB_COUNTED;
     rb_now.counted = 0;
