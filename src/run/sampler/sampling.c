@@ -1,8 +1,9 @@
-// Which accesses of the running program are taken: the books, and the policies that need nothing else.
+// Sampling in the running program: the counts, the calls of the policy, and the policies without state.
 //
-// rb_skip counts down from `granted`, so granted - rb_skip accesses have passed since it was set. Whoever
-// sets it first adds that difference to the thread's `accesses`: the count is exact, whatever the policy,
-// except for what threads that still run at the end have passed over since their last question.
+// rb_skip counts down from `granted`, so granted - rb_skip accesses have passed since it was set. Before
+// rb_skip is set anew, that difference is added to the thread's `accesses`. So the count is exact for every
+// policy. Only the accesses that a thread still running at the end has passed over since its last decision
+// are missing.
 #include "run/sampler/sampling.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static enum rb_take next_all(struct rb_self *me, uintptr_t pc, uint64_t passed, 
     return RB_TAKE;
 }
 
-// Who cannot be put to sleep is passed over by the thousand.
+// Gap after a call site that cannot sleep.
 #define GATED 4096u
 
 static enum rb_take next_none(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
@@ -72,14 +73,14 @@ static const struct rb_policy policy_random = {.ops = &rb_sample_random,
                                                .begin = begin_random,
                                                .next = next_random};
 
-// Every sampler that a running program can have.
+// All samplers that work in a running program.
 static const struct rb_policy *const policies[] = {
     &policy_all,       &policy_none,        &policy_random,       &rb_policy_literace,
     &rb_policy_tl_fx,  &rb_policy_g_ad,     &rb_policy_g_fx,      &rb_policy_rnd10,
     &rb_policy_rnd25,  &rb_policy_ucp,      &rb_policy_pacer,     &rb_policy_rpt,
     &rb_policy_static, &rb_policy_adaptive, &rb_policy_crsampler, &rb_policy_datacollider};
 
-// ---- the books -----------------------------------------------------------------------------------------
+// ---- counts, and calls of the policy -------------------------------------------------------------------
 
 uint64_t rb_sampling_passed(struct rb_self *me)
 {
@@ -114,7 +115,7 @@ size_t rb_sampling_piece(void)
     return policy->piece ? policy->piece() : RB_PIECE;
 }
 
-// Through a gate, or from one body to the other: is it still open afterwards?
+// Passes a gate, or a probe between the two copies. Returns true if it is open afterwards.
 static bool pass_gate(struct rb_self *me, uintptr_t pc, bool gate)
 {
     const uint64_t start = rb_process.by_cost ? rb_arch_ticks() : 0;
@@ -145,7 +146,7 @@ int rb_sampling_probe(uintptr_t nothing, uintptr_t nothing_either, uintptr_t pc)
     (void)nothing;
     (void)nothing_either;
     if (!rb_gates_on)
-        return true; // who is it that closed a gate?
+        return true; // gates are off: run the instrumented copy
     me = rb_enter();
     if (!me)
         return false;
@@ -180,8 +181,8 @@ void rb_sampling_exit(void)
     rb_leave(me);
 }
 
-// From the second thread on accesses are looked at. Their tables are populated by the creator, whose thread
-// would begin with their page faults otherwise.
+// Populates the tables of accesses, which are used from the second thread on. The creator does it, so that
+// the new thread does not begin with page faults.
 static void populate_tables_once(void)
 {
     static bool populated;
@@ -247,23 +248,23 @@ int rb_sampling_init(const struct rb_sampler_spec *spec, uint64_t seed)
     rb_process.windows = policy->sync != NULL;
     rb_process.by_cost = policy->cost != NULL;
     rb_functions_wanted = policy->enter != NULL;
-    // A trace has the functions' entries and exits; what a watchpoint catches is judged by the hook before
-    // it.
+    // No gates with a trace, which contains the entries and exits of functions, or with watchpoints: a
+    // trapped access is judged by the hook before it.
     rb_gates_on = policy->gate && !rb_options.record[0] && !rb_options.watch;
     return start_policy();
 }
 
-// A child draws numbers of its own; with a seed the user gave, always the same.
+// Gives a child random numbers of its own; with a seed of the user's, the same ones in every run.
 void rb_sampling_reset_after_fork(void)
 {
     rb_sampling_process.seed = rb_mix64(rb_sampling_process.seed + (rb_options.seed ? 1 : rb_process.pid));
     rb_arena_destroy(&rb_sampling_process.arena);
-    start_policy(); // what it needs from the system it has had since the parent's start
+    start_policy(); // cannot fail: the parent has mapped all it needs
 }
 
 void rb_sampling_start(struct rb_self *me)
 {
-    const bool here = rb_self_tls == me; // else a context that will run later (fibers)
+    const bool here = rb_self_tls == me; // else a context that runs later (fibers)
 
     rb_rng_seed(&me->rng, rb_sampling_process.seed + me->id * 0x9e3779b97f4a7c15u);
     if (here) {

@@ -1,13 +1,15 @@
-// Sampling in the running program: what the policies share. access.h is the contract towards the rest of the
-// runtime, this header the one between sampling.c, which keeps the books, and the policies, one a file.
+// Sampling in the running program: the interface between sampling.c, which keeps the counts, and the
+// policies, one per file. access.h is the interface to the rest of the runtime.
 //
-// A policy is asked about one access at a time and answers how many may be passed over before the next
-// question; until then an access costs one decrement (rb_skip). What it needs from others it gets through the
-// hooks of struct rb_policy. Decisions are drawn from the thread's own generator, seeded from the process's
-// seed and the thread's number, or from the policy's one generator under its lock: the same seed and the same
-// order of threads give the same decisions.
+// A policy decides about one access at a time and returns the gap: the number of accesses to pass over
+// before the next decision. Until then an access costs one decrement (rb_skip). The hooks of struct
+// rb_policy give a policy all other input.
 //
-// All hooks are called inside the guard, so no signal handler sees them half done.
+// Decisions are drawn from the thread's own generator, seeded from the process's seed and the thread's
+// number, or from the policy's single generator under its lock. The same seed and the same order of threads
+// give the same decisions.
+//
+// All hooks are called inside the guard, so no signal handler observes a partial update.
 #ifndef RB_RUN_SAMPLER_SAMPLING_H
 #define RB_RUN_SAMPLER_SAMPLING_H
 
@@ -19,29 +21,31 @@
 struct rb_site;
 
 struct rb_policy {
-    const struct rb_sampler_ops *ops; // the same on a trace
-    bool whole;                       // a range is looked at whole, not in a piece
-    size_t (*piece)(void);            // of how many bytes at most; without it RB_PIECE
-    // The process starts, or goes on as the child of fork. Negative errno when memory is out.
+    const struct rb_sampler_ops *ops; // the same sampler on a trace
+    bool whole;                       // a range is checked completely, not in a piece
+    size_t (*piece)(void);            // its greatest size in bytes; NULL: RB_PIECE
+    // Starts the process, or the child of fork. Returns a negative errno if memory is exhausted.
     int (*init)(void);
-    // A thread starts: its first gap. It ends: gives back what it has.
+    // Starts a thread and returns its first gap; ends it and frees its memory.
     uint64_t (*begin)(struct rb_self *me);
     void (*end)(struct rb_self *me);
-    // The access at `pc`, the last of `passed` since the last question; *gap may be passed over after it.
+    // Decides about the access at `pc`, the last of `passed` since the last decision, and sets the next
+    // gap.
     enum rb_take (*next)(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap);
-    // Region policies: a function is entered, or left; the gap from here on.
+    // Region policies: enters or leaves a function and returns the gap from here on.
     uint64_t (*enter)(struct rb_self *me, uintptr_t function, uintptr_t stack_pointer);
     uint64_t (*exit)(struct rb_self *me);
-    // Policies that put sites to sleep and may do so with whole functions: somebody goes through the gate, or
-    // comes to a probe. Is the body with hooks wanted?
+    // Policies that put sites and whole functions to sleep: called at a gate or a probe. Returns true if
+    // the thread shall run the instrumented copy.
     bool (*gate)(struct rb_self *me, struct rb_site *gate);
-    // Policies that may do without synchronisation: is this operation to be processed? `locks` more are held.
+    // Policies that may skip synchronisation: returns true if this operation is to be processed. `locks`
+    // more are held after it.
     bool (*sync)(struct rb_self *me, int locks);
-    // The thread is about to make another one.
+    // Called before the thread creates another one.
     void (*spawn)(struct rb_self *me);
-    // Policies that go by cost: the last access took so many ticks of the clock, from question to answer.
+    // Policies with measured cost: charges the last access, which took `ticks` from decision to result.
     void (*cost)(struct rb_self *me, uint64_t ticks);
-    // The same of a synchronisation operation, and 0 for many that were not timed.
+    // Charges a synchronisation operation; `ticks` is 0 for a batch of operations that were not timed.
     void (*synced)(struct rb_self *me, uint64_t ticks);
 };
 
@@ -49,17 +53,18 @@ extern RB_HIDDEN const struct rb_policy rb_policy_literace, rb_policy_tl_fx, rb_
     rb_policy_rnd10, rb_policy_rnd25, rb_policy_ucp, rb_policy_pacer, rb_policy_rpt, rb_policy_static,
     rb_policy_adaptive, rb_policy_crsampler, rb_policy_datacollider;
 
-// Which code locations a sampler of so many of them has (spec.p): sampling_static.c. Inside the guard.
+// The random subset of code locations, of share spec.p (sampling_static.c). Called inside the guard.
 RB_HIDDEN int rb_static_init(void);
 RB_HIDDEN bool rb_static_chosen(uintptr_t pc);
 
-// The process's part. Written at start; `alive`, `most_alive` and `fibers` by threads that come and go.
+// Sampling state of the process. Written at start; `alive`, `most_alive` and `fibers` by threads that start
+// or end.
 struct rb_sampling_process {
     const struct rb_policy *policy;
     struct rb_sampler_spec spec;
     uint64_t seed;
-    struct rb_gaps gaps;   // of spec.p, for policies that draw by it
-    struct rb_arena arena; // what threads keep
+    struct rb_gaps gaps;   // with probability spec.p, for policies that draw gaps
+    struct rb_arena arena; // memory of the threads' sampling state
     uint32_t alive, most_alive;
     uint32_t fibers;
 };
@@ -71,23 +76,24 @@ RB_INLINE bool rb_sampling_has_others(void)
     return rb_load_relaxed(&rb_sampling_process.alive) + rb_load_relaxed(&rb_sampling_process.fibers) > 1;
 }
 
-// What the adaptive policy can say of a run.
+// Statistics of the adaptive policy for a run.
 struct rb_adaptive_summary {
     uint64_t episodes;            // in which synchronisation was followed
     uint64_t windows, in_windows; // accesses taken in them
-    uint64_t accesses;            // that the program made, estimated from those counted; 0: not known
-    uint64_t window_ppb;          // share of them that windows looked at, in billionths
-    uint64_t cost_ppm;            // measured, of what the program itself used, in millionths
+    uint64_t accesses;            // of the program, estimated from the counted ones; 0: unknown
+    uint64_t window_ppb;          // share of them that windows took, in billionths
+    uint64_t cost_ppm;            // measured cost, in millionths of the program's own time
     uint64_t sync_ppm;            // of that, synchronisation
     uint64_t watch_ppm;           // of that, watchpoints
 };
 RB_HIDDEN void rb_adaptive_summary(struct rb_adaptive_summary *a);
-// Is what is accessed now looked at: false while all rests. Before the history is asked, not after.
+// Returns false if the sampler is paused, so the present access is not to be checked. To be called before
+// the lookup in the history, not after it.
 RB_HIDDEN bool rb_adaptive_taking(void);
-RB_HIDDEN bool rb_adaptive_affords(void); // something that is not an access, and worth its cost
+RB_HIDDEN bool rb_adaptive_affords(void); // returns true if work other than an access may be paid for
 
-// For policies that change the gap of the thread outside `next`, `enter` and `exit`: accesses passed over
-// since the last question (counts them), and a new gap.
+// For policies that change the thread's gap outside `next`, `enter` and `exit`: count and return the
+// accesses passed over since the last decision, and set a new gap.
 RB_HIDDEN uint64_t rb_sampling_passed(struct rb_self *me);
 RB_HIDDEN void rb_sampling_grant(struct rb_self *me, uint64_t gap);
 

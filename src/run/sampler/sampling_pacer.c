@@ -1,12 +1,12 @@
-// PACER in the running program: periods of LENGTH accesses, all threads together, each a sampling period with
-// probability P (sample/periods.h, as on a trace). Inside, accesses are taken; outside, they are checked
-// against what sampling periods left.
+// PACER in the running program: periods of LENGTH accesses of all threads together, each a sampling period
+// with probability P (sample/pacer.h, as on a trace). Inside sampling periods accesses are taken. Outside,
+// they are checked against the accesses recorded there.
 //
-// Positions in time are handed out in batches: a thread claims the next BATCH (or LENGTH, if that is less)
-// numbers, and its next accesses have them. So the counter all threads share is touched once a batch. All
-// accesses of a batch are in the period of its first. Which numbers an access gets does not depend on whether
-// their period is sampled, hence each is recorded with probability P. What the batches blur is only where in
-// time a period lies: a thread that sleeps in the middle of a batch makes the rest of its accesses later.
+// Positions in time are handed out in batches: a thread claims the next BATCH numbers (LENGTH if that is
+// less) for its next accesses. So the shared counter is written once per batch. All accesses of a batch are
+// in the period of the first. The number of an access does not depend on the choice of sampled periods, so
+// each access is recorded with probability P. Batches only blur the position of a period in time: a thread
+// that sleeps within a batch makes the rest of its accesses later.
 #include "run/access/access.h"
 #include "run/sampler/sampling.h"
 #include "sample/periods.h"
@@ -16,7 +16,7 @@
 // Under `lock`.
 static rb_spin lock;
 static struct rb_rng rng;
-static uint64_t handed_out; // numbers so far
+static uint64_t handed_out; // numbers handed out so far
 static uint64_t from, to;   // the last sampling period drawn
 static uint32_t batch;
 

@@ -1,40 +1,41 @@
-// LiteRace's family in the running program: on or off from one function event to the next. Whether a call is
-// taken is decided in sample/calls.h, as on a trace; here are the counters of functions, and the open calls.
+// LiteRace's family in the running program: sampling is on or off from one function event to the next.
+// sample/calls.h decides which calls are taken, as on a trace. This file keeps the counters of functions
+// and the open calls.
 //
-// A function is known by the address its __tsan_func_entry returns to. Counters of "TL" policies are in a
-// table of the thread's, those of "G" policies in one of the process's, updated by compare-and-exchange.
-// Tables are bounded: what finds no room shares the counter at its place with whoever is there, and is
-// counted (`crowded`).
+// A function is identified by the return address of its __tsan_func_entry. Counters of "TL" policies are in
+// a table of the thread, those of "G" policies in a table of the process, updated by compare-and-exchange.
+// Tables are bounded: a function without a free slot shares the counter of its home slot, and is counted
+// (`crowded`).
 //
-// Open calls are a stack. longjmp, and switches between stacks the runtime was not told about, leave calls
-// that are never exited. Each therefore carries the stack pointer of its entry: at the next entry on the
-// thread's own stack, calls at or below the new one's pointer are over. Calls on another stack (a handler's)
-// are kept with pointer 0: over at the next entry on the own one. So the depth is right again after one call,
-// and until then a wrong decision may hold, which is a matter of rates and of nothing else.
+// Open calls are a stack. Calls are never exited after a longjmp, or a switch between stacks that is
+// unknown to the runtime. So each call carries the stack pointer of its entry. An entry on the thread's own
+// stack ends the calls at or below its own pointer. Calls on another stack (a handler's) have pointer 0:
+// the next entry on the thread's own stack ends them. So the depth is right again after one call. Until
+// then a wrong decision may hold, which affects the sampling rate and nothing else.
 //
-// Calls deeper than DEEPEST, or than memory allows, are as the innermost one that is known.
+// Calls deeper than DEEPEST, or than memory allows, share the decision of the innermost known call.
 #include <errno.h>
 #include <sys/mman.h>
 
 #include "run/access/access.h"
 #include "run/sampler/sampling.h"
 
-#define SHALLOW    32u   // open calls there is room for at first
-#define DEEPEST    4096u // and at most
-#define FEW        64u   // functions likewise: powers of two
-#define MANY       16384u
-#define ALL_SHARED 65536u // places for functions, all threads together
+#define SHALLOW    32u    // initial capacity for open calls
+#define DEEPEST    4096u  // greatest capacity for open calls
+#define FEW        64u    // initial slots for functions; a power of two
+#define MANY       16384u // greatest number of them; a power of two
+#define ALL_SHARED 65536u // slots for functions of all threads together
 #define PROBES     64u
 
 struct rb_function {
-    uintptr_t pc; // 0: nobody's
+    uintptr_t pc; // 0: free slot
     union {
         struct rb_calls calls;
-        uint32_t word; // the same, to be exchanged whole
+        uint32_t word; // the same, for compare-and-exchange
     };
 };
 
-static struct rb_function *shared; // ALL_SHARED of them; the first counts what is outside any function
+static struct rb_function *shared; // ALL_SHARED of them; the first is for accesses outside functions
 
 static const struct rb_call_policy *call_policy(void)
 {
@@ -69,7 +70,7 @@ static void grow_calls(struct rb_sampling *s)
     s->slots = slots;
 }
 
-// A place for a new function; NULL when there is no table at all.
+// Returns a slot for a new function; NULL without a table.
 static struct rb_calls *new_function(struct rb_self *me, uintptr_t pc)
 {
     struct rb_sampling *s = &me->sampling;
@@ -113,7 +114,7 @@ static bool call_counted_here(struct rb_self *me, uintptr_t pc)
 
 // ---- counters of all threads together ------------------------------------------------------------------
 
-// The function's place: its own, a free one, or in the end whoever is at home there.
+// Returns the function's slot: its own, a free one, or else its home slot, shared with another function.
 static struct rb_function *place_of(struct rb_self *me, uintptr_t pc)
 {
     const uint32_t first = home_slot(pc, ALL_SHARED);
@@ -206,7 +207,7 @@ static uint64_t leave_function(struct rb_self *me)
 
 static int init_shared(void)
 {
-    if (shared) // a child of fork: as zeros
+    if (shared) // a child of fork: back to zeros
         return madvise(shared, ALL_SHARED * sizeof(*shared), MADV_DONTNEED) ? -errno : 0;
     shared = mmap(NULL, ALL_SHARED * sizeof(*shared), PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -217,7 +218,7 @@ static int init_shared(void)
     return 0;
 }
 
-// What is outside any function is one call that lasts as long as the thread.
+// Treats the code outside functions as one call that lasts as long as the thread.
 static uint64_t regions_begin_thread(struct rb_self *me)
 {
     struct rb_calls first = {0};

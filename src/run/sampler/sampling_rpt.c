@@ -1,34 +1,37 @@
-// RPT in the running program: windows in which every access is taken and every synchronisation operation
-// processed, and between them neither. Its numbers are in sample/periods.h; docs/samplers.md derives what is
-// promised when the length of the run is not known, and proves that skipping synchronisation makes no false
-// report.
+// RPT in the running program: every access is taken and every synchronisation operation processed inside a
+// window, and none between windows. sample/rpt.h has the lengths and counts. docs/samplers.md derives the
+// guarantee for a run of unknown length, and proves that skipping synchronisation causes no false report.
 //
-// Time is the number of events so far: accesses and synchronisation operations of all threads. A thread adds
-// its own in batches; it sees a window begin at its next synchronisation operation, or after at most a batch
-// of accesses.
+// Time is the number of events so far: accesses and synchronisation operations of all threads. A thread
+// adds its own in batches. It sees a window begin at its next synchronisation operation, or after at most a
+// batch of accesses.
 //
 //   state   3n      quiet: nothing is recorded
 //           3n + 1  synchronisation is processed, accesses are not taken yet
 //           3n + 2  window n is open
-// The state only grows, and a window begins in this order: state 3n + 1, the history's generation grows (all
-// that was recorded is forgotten), state 3n + 2. Why that suffices, without waiting for anybody: let access
-// e1 be recorded in window n, e2 checked against it, and e1 ordered before e2 by a path of operations of the
-// program. Each operation on the path really orders: its hook reads the state after the reads of its
-// predecessors became visible to it. So what the hooks on the path read grows along it, from at least 3n + 1
-// (whoever read the window's generation sees that) to at most 3n + 2 (what e2 read). All of them were
-// processed. The one exception is an atomic read-modify-write, whose hook reads the state before the
-// operation: atomics.c reads it again after, and calls an edge lost if a window began meanwhile.
+// The state only grows. A window begins in this order: state 3n + 1, the history's generation grows (all
+// recorded accesses are forgotten), state 3n + 2.
+//
+// This order suffices, without waiting for other threads. Let access e1 be recorded in window n, let e2 be
+// checked against it, and let a path of operations of the program order e1 before e2. Each operation on the
+// path really orders: its hook reads the state after the reads of its predecessors became visible to it. So
+// the states that the hooks read grow along the path. The first is at least 3n + 1, which each thread that
+// read the window's generation sees. The last is at most 3n + 2, the state that e2 read. So all of the
+// operations were processed.
+//
+// The one exception is an atomic read-modify-write: its hook reads the state before the operation.
+// atomics.c reads the state again after it, and counts a lost edge if a window began meanwhile.
 #include "run/access/access.h"
 #include "run/access/history.h"
 #include "run/record/record.h"
 #include "run/sampler/sampling.h"
 #include "sample/periods.h"
 
-#define BATCH     64u   // events a thread adds at once, near a window and inside it
-#define FAR_BATCH 1024u // far from the next one
-#define MOST_HELD 8 // locks one thread counts as holding at once: more are a program that unlocks elsewhere
+#define BATCH     64u   // events that a thread adds at once, near a window and inside it
+#define FAR_BATCH 1024u // the same, far from the next window
+#define MOST_HELD 8     // greatest lock count of a thread; a program above it unlocks on other threads
 
-// Written by whoever holds `lock`, read by all; on lines of their own.
+// Written by the holder of `lock`, or atomically; read by all threads. On cache lines of their own.
 static uint32_t state __attribute__((aligned(64)));
 static uint64_t turn_at; // when `events` reaches this, the state changes
 static uint64_t events __attribute__((aligned(64)));
@@ -38,8 +41,8 @@ static uint32_t most_held __attribute__((aligned(64)));
 static rb_spin lock;
 static struct rb_rng rng;
 static struct rb_gaps gaps;  // between windows of this stage
-static uint64_t stage_end;   // 0: the beginning, which is analysed whole
-static uint64_t next_window; // where the next one begins
+static uint64_t stage_end;   // 0: in the beginning, which is analysed completely
+static uint64_t next_window; // event at which the next one begins
 static uint64_t window_end;
 
 static double m_now(void)
@@ -50,7 +53,7 @@ static double m_now(void)
     return rb_rpt_m(threads ? threads : 1, threads * held);
 }
 
-// The first window is open from the start.
+// Opens the first window at the start.
 static int rpt_init(void)
 {
     lock = 0;
@@ -65,8 +68,8 @@ static int rpt_init(void)
 
 // ---- where windows begin -------------------------------------------------------------------------------
 
-// A stage ends when the run is twice as long as at its beginning; each of its events begins a window with
-// probability r / length, so about r do.
+// Begins a stage, which ends when the run is twice as long. Each of its events begins a window with
+// probability r / length, so about r of them do.
 static void begin_stage(uint64_t from)
 {
     const struct rb_sampler_spec *spec = &rb_sampling_process.spec;
@@ -82,7 +85,7 @@ static uint64_t draw_window(uint64_t from)
         const uint64_t gap = rb_gaps_draw(&gaps, &rng);
         if (gap < stage_end - from)
             return from + gap;
-        from = stage_end; // without a memory: drawn anew
+        from = stage_end; // gaps are memoryless, so draw anew
         begin_stage(from);
     }
 }
@@ -97,7 +100,7 @@ static void open_window(struct rb_self *me)
     me->count.windows++;
 }
 
-// Windows that have begun by `now` make this one longer.
+// Extends this window by those that have begun by `now`.
 static void stretch_time(uint64_t now, uint64_t length)
 {
     while (next_window <= now) {
@@ -107,8 +110,8 @@ static void stretch_time(uint64_t now, uint64_t length)
     }
 }
 
-// At event `now` the state may change; under the lock. The batches of all threads come on top of a window's
-// length: so much later the last may see it begin.
+// Changes the state at event `now` if it is time. Called with the lock held. The batches of all threads are
+// added to a window's length, since the last thread may see it begin that much later.
 static void turn_window(struct rb_self *me, uint64_t now)
 {
     const double m = m_now(), eps = rb_sampling_process.spec.p;
@@ -117,7 +120,7 @@ static void turn_window(struct rb_self *me, uint64_t now)
     const uint64_t length = rb_rpt_window(m, eps) + slack;
     const bool open = state % 3 == 2;
 
-    if (now < beginning) { // also when more threads have come
+    if (now < beginning) { // also after more threads have started
         window_end = beginning;
     } else {
         if (!stage_end) {
@@ -138,8 +141,8 @@ static void turn_window(struct rb_self *me, uint64_t now)
     rb_store_relaxed(&turn_at, window_end);
 }
 
-// Adds the thread's events to the process's. Whoever does not get the lock leaves the turn to its holder, or
-// to the next batch.
+// Adds the thread's events to those of the process. If the lock is taken, its holder or the next batch
+// changes the state.
 static uint64_t add_events(struct rb_self *me)
 {
     const uint64_t pending = me->sampling.pending;
@@ -155,8 +158,8 @@ static uint64_t add_events(struct rb_self *me)
     return now;
 }
 
-// How many accesses to pass over, in the state last seen. Far from the next window, more: an eighth of this
-// thread's share of the way.
+// Returns the number of accesses to pass over in the state last seen. Far from the next window this is an
+// eighth of the thread's share of the distance.
 static uint64_t gap_now(const struct rb_sampling *s, uint64_t now)
 {
     const uint64_t at = rb_load_relaxed(&turn_at);
@@ -221,7 +224,7 @@ static bool follow_operation(struct rb_self *me, int locks)
         rb_store_relaxed(&most_held, (uint32_t)s->held);
     if (++s->pending >= BATCH || rb_load_acquire(&state) != s->state)
         look_again(me);
-    return s->state % 3 != 0 || RB_UNLIKELY(rb_recording); // a trace has all of it
+    return s->state % 3 != 0 || RB_UNLIKELY(rb_recording); // a trace contains all of them
 }
 
 bool rb_sampling_quiet(void)

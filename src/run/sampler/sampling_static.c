@@ -1,11 +1,14 @@
-// A fixed random subset of code locations in the running program, every execution of them.
+// The static sampler in the running program: a fixed random subset of code locations, every execution of
+// them.
 //
-// A location is its module (build-id, or path where there is none) and its place in it; whether it is chosen
-// is a hash of that and of the seed. So the choice is the same in every process, thread and address layout,
-// and different seeds together reach all locations. Finding the module takes its time: answers are kept by
-// address in a table without locks, in lines of eight; a line that is full gives up a place, and what was
-// lost is worked out again. An answer is for the libraries that were loaded when it was given: it has the low
-// bits of their generation with it (rb_unwind_forget), and after a dlclose it is nobody's.
+// A location is a module (build-id, or else path) and an offset in it. A hash of location and seed decides
+// whether it is chosen. So the choice is the same in every process, thread and address layout, and
+// different seeds together reach all locations.
+//
+// Finding the module is slow, so answers are cached by address in a lock-free table with lines of eight
+// entries. A full line evicts an entry; a lost answer is computed again. An answer holds for the libraries
+// loaded at that time: it carries the low bits of their generation (rb_unwind_forget) and matches no query
+// after a dlclose.
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -18,7 +21,7 @@
 #define LINES 8192u
 #define WAYS  8u
 
-static uint64_t (*known)[WAYS]; // generation << 49 | address << 1 | chosen; 0: nothing
+static uint64_t (*known)[WAYS]; // generation << 49 | address << 1 | chosen; 0: free
 static uint64_t threshold;      // P as a fraction of 2^64
 static bool always;
 
