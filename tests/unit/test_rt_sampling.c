@@ -1,6 +1,6 @@
-// The samplers of the running program, without the program: threads are states that take turns on this one,
-// and an access is what rb_access makes of it. Where the same policy runs on traces, its decisions there are
-// the judge; shares are judged within five standard deviations, with fixed seeds.
+// Tests the samplers of the running program without a program: simulated threads take turns on this thread,
+// and access_at() makes an access as rb_access does. A policy that also runs on traces must decide as it
+// does there. Shares are checked within five standard deviations, with fixed seeds.
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -23,12 +23,12 @@
 #include "run/watchpoint/watchpoints.h"
 #include "sample/periods.h"
 
-// Sites (run/sites/sites.c) look where hooks are.
+// The section of hooks that run/sites/sites.c expects.
 __attribute__((section("rb_hooks"), used)) static void no_hook(void)
 {
 }
 
-// ---- the rest of the runtime, as far as samplers look at it --------------------------------------------
+// ---- stubs for the parts of the runtime that samplers use ----------------------------------------------
 
 RB_TLS struct rb_self *rb_self_tls;
 RB_TLS int64_t rb_skip;
@@ -50,7 +50,7 @@ void rb_deliver_deferred(struct rb_self *me)
     (void)me;
 }
 
-// No breakpoints here.
+// This test has no breakpoints.
 const struct rb_policy rb_policy_crsampler = {.ops = &rb_sample_crsampler};
 const struct rb_policy rb_policy_datacollider = {.ops = &rb_sample_datacollider};
 
@@ -86,7 +86,7 @@ bool rb_module_of(uintptr_t address, struct rb_module *m)
 
 static struct rb_self selves[THREADS], *now;
 
-// From now on this is thread t.
+// Switches to thread t.
 static struct rb_self *as(uint32_t t)
 {
     if (now)
@@ -161,8 +161,8 @@ static void assert_share(uint64_t count, uint64_t n, double p)
 
 // ---- the same decisions as on a trace ------------------------------------------------------------------
 
-// Random calls and accesses of `threads` threads: every decision as the trace's sampler has it, every access
-// counted.
+// Makes random calls and accesses on `threads` threads. Every decision must equal that of the trace's
+// sampler, and every access must be counted.
 static void compare(const char *text, uint32_t threads, uint64_t seed)
 {
     enum { STEPS = 60000, FUNCTIONS = 300 };
@@ -218,7 +218,8 @@ static void compare(const char *text, uint32_t threads, uint64_t seed)
 
 static void same_as_on_a_trace(void **state)
 {
-    // Drawn ones on one thread: on a trace all draw from one generator, here each from its own.
+    // Random policies run on one thread: a trace has one generator for all threads, the runtime one for
+    // each.
     static const char *const alone[] = {"all",          "none",     "random:0.3",   "random:0.01",
                                         "rnd10",        "rnd25",    "pacer:0.3,64", "pacer:0.4,5",
                                         "random:0",     "random:1", "pacer:0,7",    "pacer:1",
@@ -249,7 +250,7 @@ static void every_sampler(void **state)
     }
 }
 
-// Each thread draws for itself, and the same number draws the same.
+// Each thread has a generator of its own; the same seed and number give the same decisions.
 static void seeds(void **state)
 {
     enum { N = 20000 };
@@ -279,7 +280,7 @@ static void seeds(void **state)
     stop();
 }
 
-// A context made for later leaves the running thread's gap alone.
+// A context that runs later does not change the running thread's gap.
 static void contexts(void **state)
 {
     (void)state;
@@ -295,7 +296,7 @@ static void contexts(void **state)
 
 // ---- open calls ----------------------------------------------------------------------------------------
 
-// ucp: ten calls make a function warm; then which call is the innermost shows by what is taken.
+// Makes a function warm by ten calls, for ucp. After that the decisions show which call is the innermost.
 static void warm(uintptr_t function)
 {
     for (int i = 0; i < 10; i++) {
@@ -320,7 +321,7 @@ static void calls_never_left(void **state)
     assert_int_equal(access_at(1), RB_TAKE); // in the outer one, not in 0x20
     leave();
     assert_int_equal(access_at(1), RB_PASS); // outside
-    for (uint32_t i = 0; i < 100000; i++) {  // for ever: the depth does not drift
+    for (uint32_t i = 0; i < 100000; i++) {  // the depth does not drift
         enter(0x10, STACK_HI - 100);
         enter(0x20, STACK_HI - 200);
     }
@@ -331,12 +332,12 @@ static void calls_never_left(void **state)
     enter(0x40, 0x8fff00);
     leave();
     assert_int_equal(now->sampling.depth, 3);
-    enter(0x40, STACK_HI - 300); // which was left by longjmp
+    enter(0x40, STACK_HI - 300); // the handler was left by longjmp
     assert_int_equal(now->sampling.depth, 3);
     leave();
     leave();
     leave();
-    leave(); // more than there are
+    leave(); // more exits than open calls
     assert_int_equal(now->sampling.depth, 0);
     stop();
 }
@@ -351,7 +352,7 @@ static void calls_too_deep(void **state)
     warm(0x10);
     for (uint32_t i = 0; i < DEEP; i++)
         enter(i == 4095 ? 0x10 : 0x20 + i, STACK_HI - 16 * (i + 1));
-    assert_int_equal(access_at(1), RB_TAKE); // as the deepest that is known
+    assert_int_equal(access_at(1), RB_TAKE); // as the deepest known call
     for (uint32_t i = 0; i < DEEP - 4096; i++)
         leave();
     assert_int_equal(access_at(1), RB_TAKE);
@@ -359,14 +360,14 @@ static void calls_too_deep(void **state)
     assert_int_equal(access_at(1), RB_PASS);
     for (uint32_t i = 4095; i < DEEP; i++)
         enter(0x20, STACK_HI - 16 * (i + 1));
-    enter(0x10, STACK_HI - 32); // longjmp from beyond
+    enter(0x10, STACK_HI - 32); // longjmp from a call that is too deep
     assert_true(now->sampling.depth == 2 && now->sampling.beyond == 0);
     stop();
 }
 
 // ---- functions and memory ------------------------------------------------------------------------------
 
-// A million threads, one after the other, cost what one costs.
+// Many threads, one after the other, use the memory of one.
 static void threads_come_and_go(void **state)
 {
     size_t mapped = 0;
@@ -403,7 +404,7 @@ static void too_many_functions(void **state)
                     enter(16 * f, 1);
                     leave();
                 }
-            assert_true((now->count.crowded > 0) == !small); // without memory no call is even opened
+            assert_true((now->count.crowded > 0) == !small); // without memory no call is opened
             stop();
         }
 }
@@ -426,7 +427,7 @@ static void *call_often(void *given)
     return NULL;
 }
 
-// All threads together: ten of every hundred calls, whoever makes them.
+// All threads together: ten of every hundred calls are taken, on any thread.
 static void counted_by_all(void **state)
 {
     pthread_t thread[THREADS];
@@ -448,7 +449,7 @@ static void counted_by_all(void **state)
 
 // ---- pacer ---------------------------------------------------------------------------------------------
 
-// Two threads by turns: each access is recorded with probability P, and a batch is of one kind.
+// Two threads take turns: each access is recorded with probability P, and all of a batch are treated alike.
 static void periods(void **state)
 {
     enum { N = 1000000 };
@@ -494,7 +495,7 @@ static void places(void **state)
     }
     assert_share(count, N, 0.25);
     assert_true(accesses() == 3 * N);
-    for (uintptr_t i = 0; i < N; i++) // forgotten meanwhile, or not: the same
+    for (uintptr_t i = 0; i < N; i++) // the same answers, with or without the cache
         assert_true((access_at(0x1000 + 5 * i) == RB_TAKE) == chosen[i]);
     stop();
 
@@ -505,7 +506,7 @@ static void places(void **state)
         assert_true((access_at(module_bias + 0x1000 + 5 * i) == RB_TAKE) == chosen[i]);
     stop();
 
-    start("static:0.25", 4); // another library in its place, after a dlclose, gets answers of its own
+    start("static:0.25", 4); // another library at this address after a dlclose gets answers of its own
     begin(0);
     for (uint64_t g = 0, both = 0, of_y = 0; g < 4; g++, rb_unwind_generation_now++, both = of_y = 0) {
         module_path = g % 2 ? "/lib/x.so" : "/lib/y.so";
@@ -555,8 +556,9 @@ static void numbers(void **state)
     assert_true(rb_rpt_count(2) == 2 && rb_rpt_count(2.1) == 3 && rb_rpt_count(1e300) == (uint64_t)1 << 62);
 }
 
-// One thread alone for a long time: the beginning whole, then windows of k events at least, about r in each
-// stage; history forgotten at each; synchronisation wanted inside them only.
+// One thread runs alone for a long time. The beginning is taken completely, then windows of at least k
+// events, about r in each stage. Each window forgets the history; synchronisation is processed inside
+// windows only.
 static void windows(void **state)
 {
     const double eps = 0.5, delta = 0.2;
@@ -576,7 +578,7 @@ static void windows(void **state)
             run++;
             taken++;
         } else if (run) {
-            assert_true(run >= k || opened == 0); // that was the rest of the beginning
+            assert_true(run >= k || opened == 0); // the first run is the rest of the beginning
             run = 0;
         }
         if (rb_process.generation != generation) {
@@ -584,18 +586,19 @@ static void windows(void **state)
             generation = rb_process.generation;
             opened++;
         }
-        if (at % 512 == 0) // as the thread believes, so the hook says
+        if (at % 512 == 0) // the hook agrees with the thread's state
             assert_true(rb_sampling_sync(now, 0) == !rb_sampling_quiet());
         stages += (at & (at - 1)) == 0;
     }
     assert_true(now->count.windows == opened);
-    // Stages begin at the length of the beginning, not at powers of two: one more or less of them is in `at`.
+    // Stages begin at the length of the beginning, not at powers of two, so `at` may hold one stage more or
+    // less.
     assert_true(fabs((double)opened - (double)(r * STAGES)) < (double)r + 5 * sqrt((double)(r * STAGES)));
     assert_true(taken < 3 * r * STAGES * (k + 4 * 64));
     stop();
 }
 
-// A window that somebody else opened is seen at the next synchronisation operation, or within a batch.
+// A thread sees a window of another thread at its next synchronisation operation, or within a batch.
 static void others_notice(void **state)
 {
     (void)state;
@@ -620,13 +623,13 @@ static void others_notice(void **state)
     rb_recording = true;
     while (!rb_sampling_quiet())
         access_at(1);
-    assert_true(rb_sampling_sync(now, 0)); // a trace has all synchronisation
+    assert_true(rb_sampling_sync(now, 0)); // a trace contains all synchronisation
     rb_recording = false;
     assert_false(rb_sampling_sync(now, 0));
     stop();
 }
 
-// In the child of fork everything begins again, with other numbers.
+// The child of fork starts anew, with other random numbers.
 static void after_fork(void **state)
 {
     static const char *const text[] = {"rpt:0.5,0.5", "pacer:0.5", "g-ad", "literace", "static:0.5"};
@@ -657,10 +660,11 @@ static void after_fork(void **state)
     }
 }
 
-// One unit in 64, whatever the number; only where the thread knows that code is hot; told in time.
+// For any random number, one unit in 64 is taken. Only code that the thread knows to be hot is passed over,
+// for at most RB_THIN_MOST accesses in a row.
 static void thinned(void **state)
 {
-    const uintptr_t hot = 0x401238, cold = 0x401438; // the same place
+    const uintptr_t hot = 0x401238, cold = 0x401438; // same slot of rb_common
     struct rb_rng rng;
 
     (void)state;
