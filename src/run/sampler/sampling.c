@@ -7,6 +7,7 @@
 #include "run/sampler/sampling.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "run/access/access.h"
@@ -19,12 +20,6 @@ bool rb_functions_wanted, rb_gates_on;
 struct rb_sampling_process rb_sampling_process;
 
 // ---- all, none, random ---------------------------------------------------------------------------------
-
-static uint64_t begin_all(struct rb_self *me)
-{
-    (void)me;
-    return 0;
-}
 
 static enum rb_take next_all(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
@@ -64,11 +59,8 @@ static enum rb_take next_random(struct rb_self *me, uintptr_t pc, uint64_t passe
     return RB_TAKE;
 }
 
-static const struct rb_policy policy_all = {.ops = &rb_sample_all, .begin = begin_all, .next = next_all};
-static const struct rb_policy policy_none = {.ops = &rb_sample_none,
-                                             .begin = begin_all,
-                                             .next = next_none,
-                                             .gate = gate_none};
+static const struct rb_policy policy_all = {.ops = &rb_sample_all, .next = next_all};
+static const struct rb_policy policy_none = {.ops = &rb_sample_none, .next = next_none, .gate = gate_none};
 static const struct rb_policy policy_random = {.ops = &rb_sample_random,
                                                .begin = begin_random,
                                                .next = next_random};
@@ -95,6 +87,18 @@ void rb_sampling_grant(struct rb_self *me, uint64_t gap)
 {
     me->granted = gap < (uint64_t)RB_NEVER ? (int64_t)gap : RB_NEVER;
     rb_skip = me->granted;
+}
+
+int rb_sampling_zero_table(void **table, size_t bytes)
+{
+    if (*table)
+        return madvise(*table, bytes, MADV_DONTNEED) ? -errno : 0;
+    *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (*table == MAP_FAILED) {
+        *table = NULL;
+        return -ENOMEM;
+    }
+    return 0;
 }
 
 enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc)
@@ -277,8 +281,9 @@ void rb_sampling_start(struct rb_self *me)
         rb_fetch_add_relaxed(&rb_sampling_process.fibers, 1);
         me->sampling.counted = &rb_sampling_process.fibers;
     }
+    const struct rb_policy *policy = rb_sampling_process.policy;
     const int64_t skip = rb_skip;
-    rb_sampling_grant(me, rb_sampling_process.policy->begin(me));
+    rb_sampling_grant(me, policy->begin ? policy->begin(me) : 0);
     if (!here) {
         me->fiber_skip = rb_skip;
         rb_skip = skip;

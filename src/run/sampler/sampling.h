@@ -26,7 +26,7 @@ struct rb_policy {
     size_t (*piece)(void);            // its greatest size in bytes; NULL: RB_PIECE
     // Starts the process, or the child of fork. Returns a negative errno if memory is exhausted.
     int (*init)(void);
-    // Starts a thread and returns its first gap; ends it and frees its memory.
+    // Starts a thread and returns its first gap (NULL: 0); ends it and frees its memory.
     uint64_t (*begin)(struct rb_self *me);
     void (*end)(struct rb_self *me);
     // Decides about the access at `pc`, the last of `passed` since the last decision, and sets the next
@@ -96,5 +96,9 @@ RB_HIDDEN bool rb_adaptive_affords(void); // returns true if work other than an 
 // accesses passed over since the last decision, and set a new gap.
 RB_HIDDEN uint64_t rb_sampling_passed(struct rb_self *me);
 RB_HIDDEN void rb_sampling_grant(struct rb_self *me, uint64_t gap);
+
+// Maps `*table` as `bytes` zeros, or clears it if it is mapped already (a child of fork). Returns 0 or a
+// negative errno; `*table` is NULL after a failed mapping.
+RB_HIDDEN int rb_sampling_zero_table(void **table, size_t bytes);
 
 #endif

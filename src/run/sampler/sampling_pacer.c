@@ -31,12 +31,6 @@ static int pacer_init(void)
     return 0;
 }
 
-static uint64_t pacer_begin_thread(struct rb_self *me)
-{
-    (void)me;
-    return 0;
-}
-
 static void claim_period(struct rb_sampling *s)
 {
     const uint64_t length = rb_sampling_process.spec.length;
@@ -70,5 +64,4 @@ static enum rb_take pacer_decide(struct rb_self *me, uintptr_t pc, uint64_t pass
 const struct rb_policy rb_policy_pacer = {.ops = &rb_sample_pacer,
                                           .whole = true,
                                           .init = pacer_init,
-                                          .begin = pacer_begin_thread,
                                           .next = pacer_decide};

@@ -14,9 +14,6 @@
 // then a wrong decision may hold, which affects the sampling rate and nothing else.
 //
 // Calls deeper than DEEPEST, or than memory allows, share the decision of the innermost known call.
-#include <errno.h>
-#include <sys/mman.h>
-
 #include "run/access/access.h"
 #include "run/sampler/sampling.h"
 
@@ -207,15 +204,11 @@ static uint64_t leave_function(struct rb_self *me)
 
 static int init_shared(void)
 {
-    if (shared) // a child of fork: back to zeros
-        return madvise(shared, ALL_SHARED * sizeof(*shared), MADV_DONTNEED) ? -errno : 0;
-    shared = mmap(NULL, ALL_SHARED * sizeof(*shared), PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (shared == MAP_FAILED) {
-        shared = NULL;
-        return -ENOMEM;
-    }
-    return 0;
+    void *table = shared;
+    const int error = rb_sampling_zero_table(&table, ALL_SHARED * sizeof(*shared));
+
+    shared = table;
+    return error;
 }
 
 // Treats the code outside functions as one call that lasts as long as the thread.

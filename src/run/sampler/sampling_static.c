@@ -10,7 +10,6 @@
 // loaded at that time: it carries the low bits of their generation (rb_unwind_forget) and matches no query
 // after a dlclose.
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "inproc/modules.h"
 #include "inproc/unwind.h"
@@ -28,19 +27,14 @@ static bool always;
 int rb_static_init(void)
 {
     const double p = rb_sampling_process.spec.p;
+    void *table = known;
 
     always = p >= 1;
     threshold = always ? UINT64_MAX : (uint64_t)(p * 0x1p64);
     rb_sites_flip_all(NULL, RB_SITE_AWAKE); // a child of fork: another seed, another choice
-    if (known)
-        return madvise(known, LINES * sizeof(*known), MADV_DONTNEED) ? -errno : 0;
-    known = mmap(NULL, LINES * sizeof(*known), PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (known == MAP_FAILED) {
-        known = NULL;
-        return -ENOMEM;
-    }
-    return 0;
+    const int error = rb_sampling_zero_table(&table, LINES * sizeof(*known));
+    known = table;
+    return error;
 }
 
 static uint64_t hash_text(const char *text)
@@ -94,12 +88,6 @@ bool rb_static_chosen(uintptr_t pc)
     return learn_place(line, pc, key);
 }
 
-static uint64_t static_begin_thread(struct rb_self *me)
-{
-    (void)me;
-    return 0;
-}
-
 static enum rb_take static_decide(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
     (void)passed;
@@ -112,5 +100,4 @@ static enum rb_take static_decide(struct rb_self *me, uintptr_t pc, uint64_t pas
 
 const struct rb_policy rb_policy_static = {.ops = &rb_sample_static,
                                            .init = rb_static_init,
-                                           .begin = static_begin_thread,
                                            .next = static_decide};
