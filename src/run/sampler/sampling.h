@@ -5,9 +5,9 @@
 // before the next decision. Until then an access costs one decrement (rb_skip). The hooks of struct
 // rb_policy give a policy all other input.
 //
-// Decisions are drawn from the thread's own generator, seeded from the process's seed and the thread's
-// number, or from the policy's single generator under its lock. The same seed and the same order of threads
-// give the same decisions.
+// Decisions are drawn from the thread's own generator, or from the policy's single generator under its
+// lock. The thread's generator is seeded from the process's seed and the thread's number. The same seed and
+// the same order of threads give the same decisions.
 //
 // All hooks are called inside the guard, so no signal handler observes a partial update.
 #ifndef RB_RUN_SAMPLER_SAMPLING_H

@@ -12,8 +12,8 @@
 // The state only grows. A window begins in this order: state 3n + 1, the history's generation grows (all
 // recorded accesses are forgotten), state 3n + 2.
 //
-// This order suffices, without waiting for other threads. Let access e1 be recorded in window n, let e2 be
-// checked against it, and let a path of operations of the program order e1 before e2. Each operation on the
+// This order suffices, without waiting for other threads. Let access e1 be recorded in window n, and let e2
+// be checked against it. Let a path of operations of the program order e1 before e2. Each operation on the
 // path really orders: its hook reads the state after the reads of its predecessors became visible to it. So
 // the states that the hooks read grow along the path. The first is at least 3n + 1, which each thread that
 // read the window's generation sees. The last is at most 3n + 2, the state that e2 read. So all of the

@@ -16,9 +16,9 @@
 #define WINDOW_AGE   20000000u
 #define WAKES        256u // sites that are woken in one turn
 #define DEBT_SHARE   2    // 1/DEBT_SHARE of the income pays back the start allowance
-#define WAKE_SHARE   32  // a wake-up waits for 1/WAKE_SHARE of the capacity at most: hot sites spend it
-#define WINDOW_SHARE 4   // 1/WINDOW_SHARE of the earnings is saved for windows
-#define WARM_NS      5e7 // program's own time before the first window: until then bursts take new code
+#define WAKE_SHARE   32   // 1/WAKE_SHARE of capacity suffices for a wake-up; with less, hot sites take all
+#define WINDOW_SHARE 4    // 1/WINDOW_SHARE of the earnings is saved for windows
+#define WARM_NS      5e7  // program's own time before the first window: until then bursts take new code
 
 void rb_adaptive_wake(bool (*give)(struct rb_site *s))
 {

@@ -6,8 +6,10 @@
 //   burst    number of calls of a site that are taken before the site sleeps again
 //   turn     one run of the ticker
 //   window   stretch in which all sites are awake; accesses are counted, then all are taken
-//   episode  stretch in which synchronisation is followed; between episodes the sampler is paused
+//   episode  stretch in which synchronisation is followed
+//   pause    stretch outside episodes: no access is taken, no synchronisation followed
 //   start    stage after the second thread starts, until half of the start allowance is spent
+//   new      code of which fewer than RB_ALWAYS calls were taken
 //
 // Nothing can race before the second thread starts: sites sleep at their first call. Then all sites wake. A
 // site is taken for one burst and sleeps, so seldom called code is always sampled.
@@ -104,7 +106,7 @@ static RB_NOINLINE void wake_for_new(void)
     rb_adaptive_wake(rb_burst_give);
 }
 
-static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
+static enum rb_take decide_at_site(struct rb_self *me, struct rb_site *s)
 {
     const uint32_t mode = rb_load_relaxed(&rb_now.mode);
 
@@ -139,7 +141,7 @@ static enum rb_take at_site(struct rb_self *me, struct rb_site *s)
 // Decides whether the thread enters the instrumented copy: at a gate, or at a probe before a branch. A gate
 // is treated like a site, with no access to take. The first passes are for the sites behind it, which have
 // their own first calls. The gate closes soon after those sites sleep.
-static bool at_gate(struct rb_self *me, struct rb_site *s)
+static bool decide_at_gate(struct rb_self *me, struct rb_site *s)
 {
     const uint32_t mode = rb_load_relaxed(&rb_now.mode);
     const bool taking = rb_now.threaded && rb_adaptive_taking();
@@ -247,7 +249,7 @@ static uint64_t adaptive_begin_thread(struct rb_self *me)
     return 0;
 }
 
-static enum rb_take at_unpatchable_site(struct rb_self *me)
+static enum rb_take decide_at_unpatchable(struct rb_self *me)
 {
     const bool taken = rb_now.threaded && rb_adaptive_is_open();
 
@@ -281,7 +283,7 @@ static enum rb_take adaptive_decide(struct rb_self *me, uintptr_t pc, uint64_t p
         return RB_PASS;
     }
     if (!rb_site_can_sleep(s))
-        return at_unpatchable_site(me);
+        return decide_at_unpatchable(me);
     if (RB_UNLIKELY(!rb_now.threaded || rb_adaptive_is_overdrawn()) &&
         mode != OPEN) { // nothing is taken: decide less often
         rb_burst_end(me, s);
@@ -292,7 +294,7 @@ static enum rb_take adaptive_decide(struct rb_self *me, uintptr_t pc, uint64_t p
         me->sampling.ticks += passed * PASS_TICKS;
     else
         me->sampling.window += mode == OPEN;
-    return at_site(me, s);
+    return decide_at_site(me, s);
 }
 
 static size_t piece_bytes(void)
@@ -309,7 +311,7 @@ static uint64_t charge_ticks(uint64_t ticks, uint64_t longest)
 
 // Charges the cost that only a pause ends: synchronisation, and accesses that are passed over at call sites
 // that cannot be patched.
-static void tell_synced(struct rb_sampling *s)
+static void publish_synced(struct rb_sampling *s)
 {
     const uint64_t spent = s->sync_ticks;
 
@@ -330,7 +332,7 @@ static void charge_access(struct rb_self *me, uint64_t ticks)
 
     if (RB_UNLIKELY(s->odd_asked)) {
         rb_odd_answer(me, ticks < LONGEST ? ticks : LONGEST, rb_budget_aim());
-        tell_synced(s); // the thread may have no synchronisation operation to charge it
+        publish_synced(s); // the thread may have no synchronisation operation to charge it
     }
     s->ticks += charge_ticks(ticks > s->away_ticks ? ticks - s->away_ticks : 0, LONGEST) + CALL_TICKS;
     if (RB_UNLIKELY(s->away_ticks)) {
@@ -365,7 +367,7 @@ static void charge_operation(struct rb_self *me, uint64_t ticks)
     s->synced = operations;
     s->blocks = me->count.blocks;
     s->forgotten = me->count.forgotten;
-    tell_synced(s);
+    publish_synced(s);
 }
 
 static void adaptive_end_thread(struct rb_self *me)
@@ -379,7 +381,7 @@ const struct rb_policy rb_policy_adaptive = {.ops = &rb_sample_adaptive,
                                              .end = adaptive_end_thread,
                                              .next = adaptive_decide,
                                              .piece = piece_bytes,
-                                             .gate = at_gate,
+                                             .gate = decide_at_gate,
                                              .spawn = adaptive_spawn,
                                              .cost = charge_access,
                                              .synced = charge_operation};

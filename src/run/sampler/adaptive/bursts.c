@@ -1,5 +1,5 @@
-// Bursts: the number of calls of a site that are taken when the site wakes, or of passes while a gate is
-// open, and the end of a burst. docs/sampling.md.
+// Bursts of sites and gates: their lengths, and the end of a burst. A site that wakes has a number of calls
+// taken; a gate stays open for a number of passes. docs/sampling.md.
 #include "run/sampler/adaptive/adaptive.h"
 
 #include "run/core/arch.h"
