@@ -5,7 +5,7 @@
 #define RB_RUN_SAMPLER_ADAPTIVE_ADAPTIVE_H
 
 #include "run/core/arch.h"
-#include "run/core/init.h"
+#include "run/core/upcalls.h"
 #include "run/sampler/sampling.h"
 #include "run/sites/sites.h"
 #include "run/sync/waiting.h"
