@@ -192,7 +192,7 @@ struct work {
     struct rb_symbolizer *symbolizer;
     struct rb_suppressions suppressions;
     struct rb_baseline baseline;
-    struct rb_races races;
+    struct rb_race_list races;
     uint64_t truncated, broken;
     size_t new;
 };
@@ -210,7 +210,7 @@ static int take_race(void *context, const char *line, size_t length, const char 
         return status;
     w->races.records++;
     rb_race_id(record, id);
-    if (w->suppressions.count || !rb_races_find(&w->races, id))
+    if (w->suppressions.count || !rb_race_list_find(&w->races, id))
         status = rb_symbolize(w->symbolizer, record, e);
     if (status == 0 && rb_suppressed(&w->suppressions, record)) {
         w->races.suppressed++;
@@ -218,7 +218,7 @@ static int take_race(void *context, const char *line, size_t length, const char 
         return 0;
     }
     if (status == 0)
-        return rb_races_add(&w->races, record, e);
+        return rb_race_list_add(&w->races, record, e);
     json_decref(record);
     return status;
 }
@@ -418,12 +418,12 @@ int cmd_report(int argc, char **argv)
         status = live(&o);
     } else if (status < 0) {
         struct work w = {.options = &o};
-        rb_races_init(&w.races);
+        rb_race_list_init(&w.races);
         status = read_all(&w, &e);
         if (status == 0)
             status = write_all(&w, &e);
         status = status < 0 ? cli_fail("report", &e) : has_race(&w) ? RB_EXIT_RACE : RB_EXIT_OK;
-        rb_races_free(&w.races);
+        rb_race_list_free(&w.races);
         rb_baseline_free(&w.baseline);
         rb_suppressions_free(&w.suppressions);
         rb_symbolizer_free(w.symbolizer);

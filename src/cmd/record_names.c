@@ -8,13 +8,13 @@
 #include "report/symbols/module.h"
 
 // NULL if the file is not what ran, or cannot be read.
-static struct rb_module *open_module(struct record_names *n, const struct rb_raw_module *m)
+static struct rb_elf_module *open_module(struct record_names *n, const struct rb_raw_module *m)
 {
-    struct rb_module **module = &n->module[m->index - 1];
+    struct rb_elf_module **module = &n->module[m->index - 1];
 
     if (!*module)
-        *module = rb_module_open(m->path, m->build_id[0] ? m->build_id : NULL, NULL);
-    return *module && rb_module_state(*module) == RB_MODULE_READABLE ? *module : NULL;
+        *module = rb_elf_module_open(m->path, m->build_id[0] ? m->build_id : NULL, NULL);
+    return *module && rb_elf_module_state(*module) == RB_ELF_MODULE_READABLE ? *module : NULL;
 }
 
 static const char *text(const json_t *object, const char *key)
@@ -32,8 +32,8 @@ static const char *base_name(const char *path)
 // The frames active at the call that returns to `offset`: innermost first.
 static json_t *frames_at(struct record_names *n, const struct rb_raw_module *m, uint64_t offset)
 {
-    struct rb_module *module = open_module(n, m);
-    json_t *frames = module ? rb_module_code(module, offset - 1) : NULL;
+    struct rb_elf_module *module = open_module(n, m);
+    json_t *frames = module ? rb_elf_module_code(module, offset - 1) : NULL;
 
     if (frames && json_array_size(frames) == 0) {
         json_decref(frames);
@@ -87,8 +87,8 @@ static size_t symbol_at(const struct record_names *n, uint64_t address)
 // Looks the variable up, and keeps it. False if there is none.
 static bool add_symbol(struct record_names *n, const struct rb_raw_module *m, uint64_t address, size_t at)
 {
-    struct rb_module *module = open_module(n, m);
-    json_t *variable = module ? rb_module_data(module, address - m->bias) : NULL;
+    struct rb_elf_module *module = open_module(n, m);
+    json_t *variable = module ? rb_elf_module_data(module, address - m->bias) : NULL;
     const char *name = text(variable, "name");
     const uint64_t from = address - (uint64_t)json_integer_value(json_object_get(variable, "name_offset"));
     struct record_symbol *bigger = name ? realloc(n->symbol, (n->symbols + 1) * sizeof(*bigger)) : NULL;
@@ -127,7 +127,7 @@ bool record_names_open(struct record_names *n, const struct rb_raw *raw)
 {
     n->raw = raw;
     n->names = (struct rb_merge_names){n, name_code, name_function, name_data};
-    n->module = calloc(raw->modules + 1u, sizeof(struct rb_module *));
+    n->module = calloc(raw->modules + 1u, sizeof(struct rb_elf_module *));
     return n->module != NULL;
 }
 
@@ -135,7 +135,7 @@ void record_names_close(struct record_names *n)
 {
     for (uint32_t i = 0; n->module && i < n->raw->modules; i++)
         if (n->module[i])
-            rb_module_close(n->module[i]);
+            rb_elf_module_close(n->module[i]);
     for (size_t i = 0; i < n->symbols; i++)
         free(n->symbol[i].name);
     free(n->symbol);

@@ -13,7 +13,7 @@ struct record_symbol {
 struct record_names {
     struct rb_merge_names names; // for rb_merge
     const struct rb_raw *raw;
-    struct rb_module **module;    // of each module of the recording, once it was asked for
+    struct rb_elf_module **module;    // of each module of the recording, once it was asked for
     struct record_symbol *symbol; // variables met so far, by address: a large one has many parts
     size_t symbols;
 };

@@ -45,7 +45,7 @@ static void add_race(struct rb_group *g, const struct rb_race *race)
     }
 }
 
-int rb_groups_make(struct rb_groups *g, const struct rb_races *races, bool apart, struct rb_error *e)
+int rb_groups_make(struct rb_groups *g, const struct rb_race_list *races, bool apart, struct rb_error *e)
 {
     json_t *index = json_object();
     size_t *group = calloc(races->count + 1, sizeof(*group));

@@ -21,7 +21,7 @@ struct rb_groups {
 };
 
 // Groups the races; with `apart` each is a group of its own. Candidates and races are never in one group.
-int rb_groups_make(struct rb_groups *g, const struct rb_races *races, bool apart, struct rb_error *e);
+int rb_groups_make(struct rb_groups *g, const struct rb_race_list *races, bool apart, struct rb_error *e);
 void rb_groups_free(struct rb_groups *g);
 
 // "write in add at counter.h:7, read in report at report.cc:44"; for free(), NULL when memory is out.

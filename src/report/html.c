@@ -92,21 +92,21 @@ static void put_byte(FILE *out, char c)
 }
 
 // Text between tags or in a quoted attribute. The report's strings are UTF-8, jansson sees to that.
-static void text(FILE *out, const char *words)
+static void put_text(FILE *out, const char *words)
 {
     while (words && *words)
         put_byte(out, *words++);
 }
 
 // The same for words that are ours to free.
-static void said(FILE *out, char *words)
+static void put_owned_text(FILE *out, char *words)
 {
-    text(out, words);
+    put_text(out, words);
     free(words);
 }
 
 // Source may be in any encoding; what is not UTF-8 loses what is not ASCII.
-static void source_text(FILE *out, const struct rb_line *line)
+static void put_source_text(FILE *out, const struct rb_line *line)
 {
     json_t *check = json_stringn(line->text, line->length);
 
@@ -126,28 +126,28 @@ struct page {
     size_t brief;  // races without stacks
 };
 
-static void frame_words(FILE *out, size_t number, const json_t *frame)
+static void put_frame(FILE *out, size_t number, const json_t *frame)
 {
     const char *function = rb_member_text(frame, "function"), *module = rb_member_text(frame, "module"),
                *note = rb_member_text(frame, "note");
     char *place = rb_words_place(frame, false, true);
 
     fprintf(out, "<span class=\"mono\">#%zu ", number);
-    text(out, function ? function : "unknown function");
+    put_text(out, function ? function : "unknown function");
     fputs("</span> <span class=\"at\" title=\"", out);
-    text(out, rb_member_text(frame, "file"));
+    put_text(out, rb_member_text(frame, "file"));
     fputs("\">", out);
-    text(out, place);
+    put_text(out, place);
     fputs("</span> <span class=\"module\" title=\"", out);
-    text(out, module);
+    put_text(out, module);
     fputs("\">", out);
-    text(out, module ? rb_base_name(module) : NULL);
+    put_text(out, module ? rb_base_name(module) : NULL);
     fprintf(out, "%s0x%" PRIx64, module ? "+" : "", rb_member_hex(frame, module ? "offset" : "address"));
     if (json_is_true(json_object_get(frame, "inlined")))
         fputs(", inlined", out);
     if (note) {
         fputs(", ", out);
-        text(out, note);
+        put_text(out, note);
     }
     fputs("</span>", out);
     free(place);
@@ -165,7 +165,7 @@ static bool is_wanted(struct page *p, const char *file, size_t line, bool open)
 }
 
 // False if the source is not to be had.
-static bool source_of(struct page *p, const json_t *frame, bool open, size_t number)
+static bool put_source(struct page *p, const json_t *frame, bool open, size_t number)
 {
     const char *file = rb_member_text(frame, "file");
     const size_t line = (size_t)rb_member_int(frame, "line"), first = line > AROUND ? line - AROUND : 1;
@@ -176,25 +176,25 @@ static bool source_of(struct page *p, const json_t *frame, bool open, size_t num
     if (!count || first + count <= line || !is_wanted(p, file, line, open))
         return false;
     fprintf(p->out, "<li><details%s><summary>", open ? " open" : "");
-    frame_words(p->out, number, frame);
+    put_frame(p->out, number, frame);
     fputs("</summary><pre>", p->out);
     for (size_t i = 0; i < count; i++) {
         fprintf(p->out, "%s%5zu  ", first + i == line ? "<span class=\"hit\">" : "", first + i);
-        source_text(p->out, &lines[i]);
+        put_source_text(p->out, &lines[i]);
         fputs(first + i == line ? "</span>\n" : "\n", p->out);
     }
     fputs("</pre></details></li>\n", p->out);
     return true;
 }
 
-static void stack(struct page *p, const json_t *frames, bool open_first)
+static void put_stack(struct page *p, const json_t *frames, bool open_first)
 {
     const json_t *frame;
     size_t i;
 
     if (p->bytes > FULL_BYTES) {
         fputs("<ol><li class=\"plain\">", p->out);
-        frame_words(p->out, 0, json_array_get(frames, 0));
+        put_frame(p->out, 0, json_array_get(frames, 0));
         fputs("</li></ol>\n", p->out);
         return;
     }
@@ -202,10 +202,10 @@ static void stack(struct page *p, const json_t *frames, bool open_first)
     fputs("<ol>\n", p->out);
     json_array_foreach(frames, i, frame)
     {
-        if (source_of(p, frame, open_first && i == 0, i))
+        if (put_source(p, frame, open_first && i == 0, i))
             continue;
         fputs("<li class=\"plain\">", p->out);
-        frame_words(p->out, i, frame);
+        put_frame(p->out, i, frame);
         fputs("</li>\n", p->out);
     }
     fputs("</ol>\n", p->out);
@@ -215,19 +215,19 @@ static void stack(struct page *p, const json_t *frames, bool open_first)
 
 // ---- races ---------------------------------------------------------------------------------------------
 
-static void section(struct page *p, char *title, const json_t *frames, bool open_first)
+static void put_section(struct page *p, char *title, const json_t *frames, bool open_first)
 {
     fputs("<section><h2>", p->out);
-    said(p->out, title);
+    put_owned_text(p->out, title);
     fputs("</h2>\n", p->out);
     if (frames)
-        stack(p, frames, open_first);
+        put_stack(p, frames, open_first);
     fputs("</section>\n", p->out);
 }
 
-static void others(struct page *p, const struct rb_group *g);
+static void put_others(struct page *p, const struct rb_group *g);
 
-static void details(struct page *p, const struct rb_race *race, const struct rb_group *g)
+static void put_details(struct page *p, const struct rb_race *race, const struct rb_group *g)
 {
     const json_t *record = race->record, *accesses = json_object_get(record, "accesses"),
                  *location = json_object_get(record, "location"), *thread;
@@ -237,38 +237,39 @@ static void details(struct page *p, const struct rb_race *race, const struct rb_
 
     fputs("<div class=\"body\">\n<div class=\"two\">\n", p->out);
     for (i = 0; i < 2; i++)
-        section(p, rb_words_access(record, i), json_object_get(json_array_get(accesses, i), "stack"), true);
+        put_section(p, rb_words_access(record, i), json_object_get(json_array_get(accesses, i), "stack"),
+                    true);
     fputs("</div>\n<div class=\"two\">\n", p->out);
     if (words)
-        section(p, words, json_object_get(location, "stack"), false);
+        put_section(p, words, json_object_get(location, "stack"), false);
     json_array_foreach(json_object_get(record, "threads"), i, thread)
     {
         if (rb_member_int(thread, "id"))
-            section(p, rb_words_creation(record, thread), json_object_get(thread, "stack"), false);
+            put_section(p, rb_words_creation(record, thread), json_object_get(thread, "stack"), false);
     }
     fputs("</div>\n", p->out);
-    others(p, g);
+    put_others(p, g);
     fputs("<p class=\"muted\">id <code>", p->out);
-    text(p->out, race->id);
+    put_text(p->out, race->id);
     fprintf(p->out, "</code>, evidence: %s", rb_words_evidence(record));
     if (sampler) {
         fputs(", sampler ", p->out);
-        text(p->out, sampler);
+        put_text(p->out, sampler);
     }
     if (program) {
         fputs(", program ", p->out);
-        text(p->out, program);
+        put_text(p->out, program);
     }
     words = rb_words_seen(race);
     if (words) {
         fputs("; ", p->out);
-        said(p->out, words);
+        put_owned_text(p->out, words);
     }
     fputs("</p>\n</div>\n", p->out);
 }
 
 // A cell of the line: the function, and below it the place.
-static void top_cell(FILE *out, const json_t *record, size_t access)
+static void put_access_cell(FILE *out, const json_t *record, size_t access)
 {
     const json_t *top = rb_race_top(record, access),
                  *a = json_array_get(json_object_get(record, "accesses"), access);
@@ -276,30 +277,30 @@ static void top_cell(FILE *out, const json_t *record, size_t access)
     char *place = rb_words_place(top, false, false);
 
     fputs("<span><span class=\"mono\">", out);
-    text(out, function ? function : module ? rb_base_name(module) : "unknown function");
+    put_text(out, function ? function : module ? rb_base_name(module) : "unknown function");
     fputs("</span><small>", out);
-    text(out, rb_member_text(a, "op"));
+    put_text(out, rb_member_text(a, "op"));
     fputs(place ? " at " : "", out);
-    text(out, place);
+    put_text(out, place);
     fputs("</small></span>", out);
     free(place);
 }
 
-static void what_cell(FILE *out, const json_t *record)
+static void put_data_cell(FILE *out, const json_t *record)
 {
     const json_t *location = json_object_get(record, "location");
     const char *name = rb_member_text(location, "name"), *kind = rb_member_text(location, "kind");
     const bool block = kind && !strcmp(kind, "heap");
 
     fputs("<span>", out);
-    text(out, name ? name : kind ? kind : "unknown");
+    put_text(out, name ? name : kind ? kind : "unknown");
     if (block)
         fprintf(out, "<small>%" JSON_INTEGER_FORMAT " bytes</small>", rb_member_int(location, "size"));
     fputs("</span>", out);
 }
 
 // The other races of the cause.
-static void others(struct page *p, const struct rb_group *g)
+static void put_others(struct page *p, const struct rb_group *g)
 {
     if (!g->count)
         return;
@@ -307,7 +308,7 @@ static void others(struct page *p, const struct rb_group *g)
             g->count == 1 ? "" : "s");
     for (size_t i = 0; i < g->count && i < MOST_NAMED; i++) {
         fputs("<li class=\"plain\">", p->out);
-        said(p->out, rb_words_pair(g->others[i]->record));
+        put_owned_text(p->out, rb_words_pair(g->others[i]->record));
         fprintf(p->out, " <code>%s</code></li>\n", g->others[i]->id);
     }
     if (g->count > MOST_NAMED)
@@ -315,19 +316,19 @@ static void others(struct page *p, const struct rb_group *g)
     fputs("</ol></section>\n", p->out);
 }
 
-static void one_race(struct page *p, const struct rb_group *g)
+static void put_race(struct page *p, const struct rb_group *g)
 {
     const struct rb_race *race = g->shown;
     FILE *out = p->out;
 
     fprintf(out, "<details class=\"race\" id=\"%s\"%s><summary class=\"row\">", race->id,
             race->is_new ? " data-new" : "");
-    top_cell(out, race->record, 0);
-    top_cell(out, race->record, 1);
-    what_cell(out, race->record);
+    put_access_cell(out, race->record, 0);
+    put_access_cell(out, race->record, 1);
+    put_data_cell(out, race->record);
     fprintf(out, "<span>%s%s</span><span class=\"count\">%" JSON_INTEGER_FORMAT "</span></summary>\n",
             rb_words_evidence(race->record), race->is_new ? " <span class=\"new\">new</span>" : "", g->seen);
-    details(p, race, g);
+    put_details(p, race, g);
     fputs("</details>\n", out);
 }
 
@@ -340,7 +341,7 @@ static int put_group(struct page *p, const struct rb_group *g, struct rb_error *
 
     p->out = open_memstream(&written, &size);
     if (p->out)
-        one_race(p, g);
+        put_race(p, g);
     if (!p->out || fclose(p->out) || !written) {
         p->out = page;
         free(written);
@@ -356,7 +357,7 @@ static int put_group(struct page *p, const struct rb_group *g, struct rb_error *
 
 // ---- page ----------------------------------------------------------------------------------------------
 
-static void head(FILE *out, const struct rb_report *report)
+static void put_head(FILE *out, const struct rb_report *report)
 {
     fprintf(out,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -368,9 +369,9 @@ static void head(FILE *out, const struct rb_report *report)
             report->version, style);
 }
 
-static void summary(FILE *out, const struct rb_report *report, const struct rb_groups *groups)
+static void put_summary(FILE *out, const struct rb_report *report, const struct rb_groups *groups)
 {
-    const struct rb_races *races = report->races;
+    const struct rb_race_list *races = report->races;
     size_t new = 0;
 
     for (size_t i = 0; i < races->count; i++)
@@ -402,8 +403,8 @@ int rb_report_html(FILE *out, const struct rb_report *report, struct rb_error *e
         json_decref(p.shown);
         return status;
     }
-    head(out, report);
-    summary(out, report, &groups);
+    put_head(out, report);
+    put_summary(out, report, &groups);
     fputs("<main>\n", out);
     if (groups.count)
         fputs("<div class=\"row head\"><span>access</span><span>earlier access</span><span>to</span>"

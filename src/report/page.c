@@ -160,7 +160,7 @@ void rb_html_end(FILE *out)
 
 // Where the page really goes: through a link, to the file it names. A device or a folder is refused, because
 // the rename would take its place.
-static int resolve(const char *option, const char *path, char **real, struct rb_error *e)
+static int resolve_path(const char *option, const char *path, char **real, struct rb_error *e)
 {
     struct stat st;
 
@@ -200,7 +200,7 @@ static int create_beside(const char *option, const char *path, const char *real,
 int rb_html_check(const char *option, const char *path, struct rb_error *e)
 {
     char *real, *name = NULL;
-    int status = resolve(option, path, &real, e);
+    int status = resolve_path(option, path, &real, e);
 
     if (status == 0)
         status = create_beside(option, path, real, &name, e);
@@ -219,7 +219,7 @@ int rb_html_write(const char *option, const char *path, void (*fill)(FILE *out, 
 {
     char *real, *name = NULL;
     FILE *out = NULL;
-    int fd = -1, status = resolve(option, path, &real, e);
+    int fd = -1, status = resolve_path(option, path, &real, e);
 
     if (status == 0)
         status = fd = create_beside(option, path, real, &name, e);

@@ -33,7 +33,7 @@ static void set_add(json_t *set, json_type type, json_t *value)
 }
 
 // Adds what one record, or one that is merged already, says of how often and where.
-static void account(struct rb_race *race, const json_t *record)
+static void count_record(struct rb_race *race, const json_t *record)
 {
     const json_t *count = json_object_get(record, "count");
     const json_t *time = json_object_get(record, "time"), *first = json_object_get(record, "first_time"),
@@ -71,7 +71,7 @@ int rb_race_single(struct rb_race *race, json_t *record, struct rb_error *e)
     rb_race_id(record, race->id);
     rb_race_source_id(record, race->source_id);
     rb_race_cause(record, race->cause);
-    account(race, record);
+    count_record(race, record);
     return 0;
 }
 
@@ -85,33 +85,33 @@ void rb_race_free(struct rb_race *race)
 
 // ---- the set -------------------------------------------------------------------------------------------
 
-void rb_races_init(struct rb_races *races)
+void rb_race_list_init(struct rb_race_list *races)
 {
-    *races = (struct rb_races){0};
+    *races = (struct rb_race_list){0};
 }
 
-void rb_races_free(struct rb_races *races)
+void rb_race_list_free(struct rb_race_list *races)
 {
     for (size_t i = 0; i < races->count; i++)
         rb_race_free(&races->race[i]);
     free(races->race);
     json_decref(races->index);
-    rb_races_init(races);
+    rb_race_list_init(races);
 }
 
-static struct rb_race *find(const struct rb_races *races, const char *id)
+static struct rb_race *find_race(const struct rb_race_list *races, const char *id)
 {
     const json_t *at = races->index ? json_object_get(races->index, id) : NULL;
 
     return at ? &races->race[json_integer_value(at)] : NULL;
 }
 
-const struct rb_race *rb_races_find(const struct rb_races *races, const char *id)
+const struct rb_race *rb_race_list_find(const struct rb_race_list *races, const char *id)
 {
-    return find(races, id);
+    return find_race(races, id);
 }
 
-static int append(struct rb_races *races, json_t *record, const char *id, struct rb_error *e)
+static int append_race(struct rb_race_list *races, json_t *record, const char *id, struct rb_error *e)
 {
     if (!races->index && !(races->index = json_object()))
         return rb_internal(e, "out of memory");
@@ -134,7 +134,7 @@ static int append(struct rb_races *races, json_t *record, const char *id, struct
     return 0;
 }
 
-int rb_races_add(struct rb_races *races, json_t *record, struct rb_error *e)
+int rb_race_list_add(struct rb_race_list *races, json_t *record, struct rb_error *e)
 {
     char id[RB_ID_SIZE];
     struct rb_race *race;
@@ -142,13 +142,13 @@ int rb_races_add(struct rb_races *races, json_t *record, struct rb_error *e)
 
     json_object_del(record, "control");
     rb_race_id(record, id);
-    race = find(races, id);
+    race = find_race(races, id);
     if (race && !json_object_get(record, "candidate")) // one sight of it that is proof makes it a race
         json_object_del(race->record, "candidate");
     if (race)
-        account(race, record);
+        count_record(race, record);
     else
-        status = append(races, record, id, e);
+        status = append_race(races, record, id, e);
     json_decref(record);
     return status;
 }
@@ -238,7 +238,7 @@ static bool is_known(const struct rb_baseline *b, const struct rb_race *race)
     return known;
 }
 
-size_t rb_baseline_mark(const struct rb_baseline *b, struct rb_races *races)
+size_t rb_baseline_mark(const struct rb_baseline *b, struct rb_race_list *races)
 {
     size_t count = 0;
 

@@ -29,19 +29,19 @@ struct rb_race {
     bool is_new;                  // not in the baseline; false without one
 };
 
-struct rb_races {
+struct rb_race_list {
     struct rb_race *race;
     size_t count, room;
     json_t *index;                // id -> position
     uint64_t records, suppressed; // counted by whoever adds
 };
 
-void rb_races_init(struct rb_races *races);
-void rb_races_free(struct rb_races *races);
-const struct rb_race *rb_races_find(const struct rb_races *races, const char *id);
+void rb_race_list_init(struct rb_race_list *races);
+void rb_race_list_free(struct rb_race_list *races);
+const struct rb_race *rb_race_list_find(const struct rb_race_list *races, const char *id);
 // Takes over the reference to `record`, symbolized if it is the first of its id, also on failure, and removes
 // its "control".
-int rb_races_add(struct rb_races *races, json_t *record, struct rb_error *e);
+int rb_race_list_add(struct rb_race_list *races, json_t *record, struct rb_error *e);
 
 // One record without merging, as the live report prints it; it borrows the record. rb_race_free ends it.
 int rb_race_single(struct rb_race *race, json_t *record, struct rb_error *e);
@@ -58,6 +58,6 @@ void rb_baseline_free(struct rb_baseline *b);
 int rb_baseline_add(struct rb_baseline *b, const char *line, size_t length, const char *place,
                     struct rb_error *e);
 // Sets is_new in every race and returns how many are.
-size_t rb_baseline_mark(const struct rb_baseline *b, struct rb_races *races);
+size_t rb_baseline_mark(const struct rb_baseline *b, struct rb_race_list *races);
 
 #endif

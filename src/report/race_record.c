@@ -154,7 +154,7 @@ static bool is_word(const char *text, const char *words)
     return false;
 }
 
-static bool fits(const json_t *value, const struct field *f)
+static bool field_fits(const json_t *value, const struct field *f)
 {
     switch (f->kind) {
     case TEXT:
@@ -177,7 +177,7 @@ static bool fits(const json_t *value, const struct field *f)
     return false;
 }
 
-static int complain(const struct check *c, const char *key, const char *expected, const json_t *found)
+static int reject_field(const struct check *c, const char *key, const char *expected, const json_t *found)
 {
     char *text = found ? json_dumps(found, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
     const int status = rb_bad_input(c->e, "%s: %s%s%s%sexpected %s, found %.40s", c->place, c->path,
@@ -191,15 +191,15 @@ static int complain(const struct check *c, const char *key, const char *expected
 static int check_fields(const struct check *c, const json_t *object, const struct field *fields, size_t n)
 {
     if (!json_is_object(object))
-        return complain(c, "", kind_names[OBJECT], object);
+        return reject_field(c, "", kind_names[OBJECT], object);
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_object_get(object, fields[i].key);
         char expected[64];
-        if (value ? fits(value, &fields[i]) : !fields[i].needed)
+        if (value ? field_fits(value, &fields[i]) : !fields[i].needed)
             continue;
         snprintf(expected, sizeof(expected), "one of: %s", fields[i].words ? fields[i].words : "");
-        return complain(c, fields[i].key, fields[i].kind == WORD ? expected : kind_names[fields[i].kind],
-                        value);
+        return reject_field(c, fields[i].key, fields[i].kind == WORD ? expected : kind_names[fields[i].kind],
+                            value);
     }
     return 0;
 }
@@ -219,10 +219,10 @@ static int check_stack(struct check *c, const char *where, const json_t *stack)
         if ((status = CHECK(c, frame, frame_fields)) < 0)
             return status;
         if (json_object_get(frame, "module") && !json_object_get(frame, "offset"))
-            return complain(c, "offset", "the offset in the module", NULL);
+            return reject_field(c, "offset", "the offset in the module", NULL);
         if (!json_object_get(frame, "module") && !json_object_get(frame, "address") &&
             !json_object_get(frame, "function"))
-            return complain(c, "", "a module and an offset, or an address", frame);
+            return reject_field(c, "", "a module and an offset, or an address", frame);
     }
     return 0;
 }
@@ -265,7 +265,7 @@ static int check_record(struct check *c, const json_t *record)
     return check_stack(c, "location", json_object_get(location, "stack"));
 }
 
-static json_t *load(const char *line, size_t length, json_error_t *error)
+static json_t *load_json(const char *line, size_t length, json_error_t *error)
 {
     json_t *value = json_loadb(line, length, JSON_REJECT_DUPLICATES, error);
 
@@ -284,7 +284,7 @@ static json_t *load(const char *line, size_t length, json_error_t *error)
 bool rb_race_line_is_whole(const char *line, size_t length)
 {
     json_error_t error;
-    json_t *value = load(line, length, &error);
+    json_t *value = load_json(line, length, &error);
 
     json_decref(value);
     return value != NULL;
@@ -311,7 +311,7 @@ int rb_race_parse(const char *line, size_t length, const char *place, json_t **r
     json_error_t error;
     int status;
 
-    *record = load(line, length, &error);
+    *record = load_json(line, length, &error);
     if (!*record)
         return rb_bad_input(e, "%s: column %d: expected a race as a JSON object: %s", place,
                             error.column > 0 ? error.column : 1, error.text);
@@ -340,7 +340,7 @@ uint64_t rb_race_hash(const char *text)
 }
 
 // "a b", the smaller first; frees both. NULL when memory is out.
-static char *pair(char *a, char *b)
+static char *join_sorted(char *a, char *b)
 {
     char *text = NULL;
 
@@ -352,7 +352,7 @@ static char *pair(char *a, char *b)
 }
 
 // Which build of which module: its build-id in small letters, else its base name.
-static char *build_of(const json_t *frame)
+static char *copy_build(const json_t *frame)
 {
     const char *module = rb_member_text(frame, "module"), *build = rb_member_text(frame, "build_id");
     char *text = strdup(build && *build ? build : module ? rb_base_name(module) : "");
@@ -368,7 +368,7 @@ static char *build_of(const json_t *frame)
 char *rb_race_instruction(const json_t *frame)
 {
     const bool in_module = json_object_get(frame, "module") != NULL;
-    char *build = build_of(frame), *text = NULL;
+    char *build = copy_build(frame), *text = NULL;
 
     if (build &&
         asprintf(&text, "%s+0x%" PRIx64, build, rb_member_hex(frame, in_module ? "offset" : "address")) < 0)
@@ -378,7 +378,7 @@ char *rb_race_instruction(const json_t *frame)
 }
 
 // "FUNCTION@file.c+LINES", NULL if not known.
-static char *place_of(const json_t *frame)
+static char *format_source_place(const json_t *frame)
 {
     const char *function = rb_member_text(frame, "function"), *file = rb_member_text(frame, "file");
     const json_int_t line = rb_member_int(frame, "line"), begin = rb_member_int(frame, "function_line");
@@ -394,7 +394,7 @@ static char *place_of(const json_t *frame)
 void rb_race_id(const json_t *record, char id[RB_ID_SIZE])
 {
     char *text =
-        pair(rb_race_instruction(rb_race_top(record, 0)), rb_race_instruction(rb_race_top(record, 1)));
+        join_sorted(rb_race_instruction(rb_race_top(record, 0)), rb_race_instruction(rb_race_top(record, 1)));
 
     snprintf(id, RB_ID_SIZE, "%016" PRIx64, rb_race_hash(text ? text : ""));
     free(text);
@@ -402,7 +402,8 @@ void rb_race_id(const json_t *record, char id[RB_ID_SIZE])
 
 bool rb_race_source_id(const json_t *record, char id[RB_ID_SIZE])
 {
-    char *text = pair(place_of(rb_race_top(record, 0)), place_of(rb_race_top(record, 1)));
+    char *text =
+        join_sorted(format_source_place(rb_race_top(record, 0)), format_source_place(rb_race_top(record, 1)));
 
     *id = 0;
     if (text)
@@ -413,5 +414,5 @@ bool rb_race_source_id(const json_t *record, char id[RB_ID_SIZE])
 
 char *rb_race_builds(const json_t *record)
 {
-    return pair(build_of(rb_race_top(record, 0)), build_of(rb_race_top(record, 1)));
+    return join_sorted(copy_build(rb_race_top(record, 0)), copy_build(rb_race_top(record, 1)));
 }

@@ -8,7 +8,7 @@
 #include "report/race_merge.h"
 
 struct rb_report {
-    const struct rb_races *races;
+    const struct rb_race_list *races;
     const char *version;
     bool has_baseline; // then every race says whether it is new
     bool verbose;      // text: build-ids, names of functions in full, every race of a cause

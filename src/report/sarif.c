@@ -32,22 +32,22 @@ struct sarif {
     bool brief; // results without stacks
 };
 
-static void set(struct sarif *s, json_t *object, const char *key, json_t *value)
+static void set_member(struct sarif *s, json_t *object, const char *key, json_t *value)
 {
     s->broken |= json_object_set_new(object, key, value) < 0;
 }
 
-static void append(struct sarif *s, json_t *array, json_t *value)
+static void append_item(struct sarif *s, json_t *array, json_t *value)
 {
     s->broken |= json_array_append_new(array, value) < 0;
 }
 
 // Takes the words over.
-static json_t *message(struct sarif *s, char *words)
+static json_t *make_message(struct sarif *s, char *words)
 {
     json_t *object = json_object();
 
-    set(s, object, "text", words ? rb_json_text(words) : NULL);
+    set_member(s, object, "text", words ? rb_json_text(words) : NULL);
     free(words);
     return object;
 }
@@ -55,7 +55,7 @@ static json_t *message(struct sarif *s, char *words)
 // ---- places --------------------------------------------------------------------------------------------
 
 // Takes "." and ".." out of an absolute name: consumers compare them as text.
-static void normalize(char *path)
+static void normalize_path(char *path)
 {
     char *to = path;
 
@@ -77,7 +77,7 @@ static void normalize(char *path)
 }
 
 // Percent-encoded; for free().
-static char *uri(const char *path, bool absolute)
+static char *encode_uri(const char *path, bool absolute)
 {
     static const char hex[] = "0123456789ABCDEF";
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/+@,";
@@ -99,70 +99,70 @@ static char *uri(const char *path, bool absolute)
     return text;
 }
 
-static json_t *artifact(struct sarif *s, const char *file)
+static json_t *make_artifact(struct sarif *s, const char *file)
 {
     json_t *object = json_object();
     char *path = strdup(file), *text = NULL;
     const size_t root = s->root ? strlen(s->root) : 0;
 
     if (path && *path == '/')
-        normalize(path);
+        normalize_path(path);
     if (path && root > 1 && !strncmp(path, s->root, root) && path[root]) {
-        text = uri(path + root, false);
-        set(s, object, "uriBaseId", json_string(ROOT));
+        text = encode_uri(path + root, false);
+        set_member(s, object, "uriBaseId", json_string(ROOT));
     } else if (path) {
-        text = uri(path, *path == '/');
+        text = encode_uri(path, *path == '/');
     }
-    set(s, object, "uri", text ? json_string(text) : NULL);
+    set_member(s, object, "uri", text ? json_string(text) : NULL);
     free(path);
     free(text);
     return object;
 }
 
-static json_t *region(struct sarif *s, const json_t *place)
+static json_t *make_region(struct sarif *s, const json_t *place)
 {
     json_t *object = json_object();
 
-    set(s, object, "startLine", json_integer(rb_member_int(place, "line")));
+    set_member(s, object, "startLine", json_integer(rb_member_int(place, "line")));
     if (rb_member_int(place, "column"))
-        set(s, object, "startColumn", json_integer(rb_member_int(place, "column")));
+        set_member(s, object, "startColumn", json_integer(rb_member_int(place, "column")));
     return object;
 }
 
 // A frame's, or a variable's definition: anything with a file and a line, or else a module and an offset.
-static json_t *physical(struct sarif *s, const json_t *place)
+static json_t *make_physical(struct sarif *s, const json_t *place)
 {
     const char *file = rb_member_text(place, "file"), *module = rb_member_text(place, "module");
     json_t *object = json_object();
 
     if (file) {
-        set(s, object, "artifactLocation", artifact(s, file));
+        set_member(s, object, "artifactLocation", make_artifact(s, file));
         if (rb_member_int(place, "line"))
-            set(s, object, "region", region(s, place));
+            set_member(s, object, "region", make_region(s, place));
     } else if (module) {
-        set(s, object, "artifactLocation", artifact(s, module));
-        set(s, object, "address",
-            json_pack("{s:I}", "relativeAddress", (json_int_t)rb_member_hex(place, "offset")));
+        set_member(s, object, "artifactLocation", make_artifact(s, module));
+        set_member(s, object, "address",
+                   json_pack("{s:I}", "relativeAddress", (json_int_t)rb_member_hex(place, "offset")));
     } else {
         const uint64_t address = rb_member_hex(place, "address");
-        set(s, object, "address",
-            json_pack("{s:I}", "absoluteAddress", (json_int_t)(address <= INT64_MAX ? address : 0)));
+        set_member(s, object, "address",
+                   json_pack("{s:I}", "absoluteAddress", (json_int_t)(address <= INT64_MAX ? address : 0)));
     }
     return object;
 }
 
 // Takes the words over; NULL is none.
-static json_t *location(struct sarif *s, const json_t *frame, char *words)
+static json_t *make_location(struct sarif *s, const json_t *frame, char *words)
 {
     const char *function = rb_member_text(frame, "function");
     json_t *object = json_object();
 
-    set(s, object, "physicalLocation", physical(s, frame));
+    set_member(s, object, "physicalLocation", make_physical(s, frame));
     if (function)
-        set(s, object, "logicalLocations",
-            json_pack("[{s:s, s:s}]", "fullyQualifiedName", function, "kind", "function"));
+        set_member(s, object, "logicalLocations",
+                   json_pack("[{s:s, s:s}]", "fullyQualifiedName", function, "kind", "function"));
     if (words)
-        set(s, object, "message", message(s, words));
+        set_member(s, object, "message", make_message(s, words));
     return object;
 }
 
@@ -186,18 +186,18 @@ static void add_stack(struct sarif *s, json_t *stacks, const json_t *stack, char
         if (i == MOST_FRAMES)
             break;
         one = json_object();
-        set(s, one, "location", location(s, frame, NULL));
+        set_member(s, one, "location", make_location(s, frame, NULL));
         if (module)
-            set(s, one, "module", json_string(rb_base_name(module)));
-        append(s, frames, one);
+            set_member(s, one, "module", json_string(rb_base_name(module)));
+        append_item(s, frames, one);
     }
     object = json_object();
-    set(s, object, "message", message(s, words));
-    set(s, object, "frames", frames);
-    append(s, stacks, object);
+    set_member(s, object, "message", make_message(s, words));
+    set_member(s, object, "frames", frames);
+    append_item(s, stacks, object);
 }
 
-static json_t *all_stacks(struct sarif *s, const json_t *record)
+static json_t *make_stacks(struct sarif *s, const json_t *record)
 {
     const json_t *of = json_object_get(record, "location"), *entry;
     json_t *stacks = json_array();
@@ -213,7 +213,7 @@ static json_t *all_stacks(struct sarif *s, const json_t *record)
 }
 
 // How each thread came to its access: from the outermost frame, the earlier access first.
-static json_t *code_flows(struct sarif *s, const json_t *record)
+static json_t *make_code_flows(struct sarif *s, const json_t *record)
 {
     const json_t *accesses = json_object_get(record, "accesses");
     json_t *threads = json_array(), *flow = json_object(), *flows = json_array();
@@ -227,10 +227,10 @@ static json_t *code_flows(struct sarif *s, const json_t *record)
             const json_t *frame = json_array_get(stack, k);
             char *words = k == 0 ? rb_words_access(record, i) : rb_words_frame(frame, false);
             json_t *step = json_object();
-            set(s, step, "location", location(s, frame, words));
-            set(s, step, "nestingLevel", json_integer((json_int_t)(depth - 1 - k)));
-            set(s, step, "importance", json_string(k == 0 ? "essential" : "important"));
-            append(s, steps, step);
+            set_member(s, step, "location", make_location(s, frame, words));
+            set_member(s, step, "nestingLevel", json_integer((json_int_t)(depth - 1 - k)));
+            set_member(s, step, "importance", json_string(k == 0 ? "essential" : "important"));
+            append_item(s, steps, step);
         }
         if (!depth) { // a flow has at least one step
             json_decref(steps);
@@ -238,13 +238,13 @@ static json_t *code_flows(struct sarif *s, const json_t *record)
             continue;
         }
         snprintf(id, sizeof(id), "T%" JSON_INTEGER_FORMAT, rb_member_int(access, "thread"));
-        set(s, thread, "id", json_string(id));
-        set(s, thread, "locations", steps);
-        append(s, threads, thread);
+        set_member(s, thread, "id", json_string(id));
+        set_member(s, thread, "locations", steps);
+        append_item(s, threads, thread);
     }
     if (json_array_size(threads)) {
-        set(s, flow, "threadFlows", threads);
-        append(s, flows, flow);
+        set_member(s, flow, "threadFlows", threads);
+        append_item(s, flows, flow);
     } else {
         json_decref(threads);
         json_decref(flow);
@@ -254,7 +254,7 @@ static json_t *code_flows(struct sarif *s, const json_t *record)
 
 // ---- results -------------------------------------------------------------------------------------------
 
-static void relate(struct sarif *s, json_t *related, const json_t *place, char *words)
+static void add_related(struct sarif *s, json_t *related, const json_t *place, char *words)
 {
     json_t *one;
 
@@ -262,36 +262,36 @@ static void relate(struct sarif *s, json_t *related, const json_t *place, char *
         free(words);
         return;
     }
-    one = location(s, place, words);
-    set(s, one, "id", json_integer((json_int_t)json_array_size(related) + 1));
-    append(s, related, one);
+    one = make_location(s, place, words);
+    set_member(s, one, "id", json_integer((json_int_t)json_array_size(related) + 1));
+    append_item(s, related, one);
 }
 
-static json_t *related_locations(struct sarif *s, const json_t *record)
+static json_t *make_related(struct sarif *s, const json_t *record)
 {
     const json_t *of = json_object_get(record, "location"), *thread;
     json_t *related = json_array();
     size_t i;
 
-    relate(s, related, rb_race_top(record, 1), rb_words_access(record, 1));
+    add_related(s, related, rb_race_top(record, 1), rb_words_access(record, 1));
     if (json_object_get(of, "file"))
-        relate(s, related, of, rb_words_location(record));
+        add_related(s, related, of, rb_words_location(record));
     else
-        relate(s, related, json_array_get(json_object_get(of, "stack"), 0), rb_words_location(record));
+        add_related(s, related, json_array_get(json_object_get(of, "stack"), 0), rb_words_location(record));
     json_array_foreach(json_object_get(record, "threads"), i, thread)
-        relate(s, related, json_array_get(json_object_get(thread, "stack"), 0),
-               rb_words_creation(record, thread));
+        add_related(s, related, json_array_get(json_object_get(thread, "stack"), 0),
+                    rb_words_creation(record, thread));
     return related;
 }
 
 // The other races of the cause, by their places.
-static void relate_others(struct sarif *s, json_t *related, const struct rb_group *g)
+static void add_other_races(struct sarif *s, json_t *related, const struct rb_group *g)
 {
     for (size_t i = 0; i < g->count && i < MOST_NAMED; i++)
-        relate(s, related, rb_race_top(g->others[i]->record, 0), rb_words_pair(g->others[i]->record));
+        add_related(s, related, rb_race_top(g->others[i]->record, 0), rb_words_pair(g->others[i]->record));
 }
 
-static json_t *headline(struct sarif *s, const json_t *record)
+static json_t *make_headline(struct sarif *s, const json_t *record)
 {
     char *now = rb_words_access(record, 0), *before = rb_words_access(record, 1),
          *what = rb_words_location(record), *place[2], *text = NULL;
@@ -307,10 +307,10 @@ static json_t *headline(struct sarif *s, const json_t *record)
     free(what);
     free(place[0]);
     free(place[1]);
-    return message(s, text);
+    return make_message(s, text);
 }
 
-static json_t *result(struct sarif *s, const struct rb_group *g)
+static json_t *make_result(struct sarif *s, const struct rb_group *g)
 {
     const struct rb_race *race = g->shown;
     const json_t *record = race->record, *top = rb_race_top(record, 0);
@@ -318,42 +318,42 @@ static json_t *result(struct sarif *s, const struct rb_group *g)
     json_t *object = json_object(), *prints = json_object(), *bag = json_object(), *places = json_array();
     const bool weak = rb_member_text(record, "candidate") != NULL;
 
-    set(s, object, "ruleId", json_string("data-race"));
-    set(s, object, "ruleIndex", json_integer(0));
-    set(s, object, "level", json_string(weak ? "warning" : "error"));
-    set(s, object, "message", headline(s, record));
+    set_member(s, object, "ruleId", json_string("data-race"));
+    set_member(s, object, "ruleIndex", json_integer(0));
+    set_member(s, object, "level", json_string(weak ? "warning" : "error"));
+    set_member(s, object, "message", make_headline(s, record));
     if (top)
-        append(s, places, location(s, top, rb_words_access(record, 0)));
-    set(s, object, "locations", places);
-    json_t *related = related_locations(s, record);
-    relate_others(s, related, g);
-    set(s, object, "relatedLocations", related);
+        append_item(s, places, make_location(s, top, rb_words_access(record, 0)));
+    set_member(s, object, "locations", places);
+    json_t *related = make_related(s, record);
+    add_other_races(s, related, g);
+    set_member(s, object, "relatedLocations", related);
     if (!s->brief) {
-        set(s, object, "codeFlows", code_flows(s, record));
-        set(s, object, "stacks", all_stacks(s, record));
+        set_member(s, object, "codeFlows", make_code_flows(s, record));
+        set_member(s, object, "stacks", make_stacks(s, record));
     }
-    set(s, prints, "railbirdRace/v1", json_string(race->id));
+    set_member(s, prints, "railbirdRace/v1", json_string(race->id));
     if (*race->source_id)
-        set(s, prints, "railbirdSource/v1", json_string(race->source_id));
-    set(s, object, "partialFingerprints", prints);
-    set(s, object, "occurrenceCount", json_integer(g->seen > 0 ? g->seen : 1));
+        set_member(s, prints, "railbirdSource/v1", json_string(race->source_id));
+    set_member(s, object, "partialFingerprints", prints);
+    set_member(s, object, "occurrenceCount", json_integer(g->seen > 0 ? g->seen : 1));
     if (s->has_baseline)
-        set(s, object, "baselineState", json_string(race->is_new ? "new" : "unchanged"));
-    set(s, bag, "evidence", json_string(rb_words_evidence(record)));
+        set_member(s, object, "baselineState", json_string(race->is_new ? "new" : "unchanged"));
+    set_member(s, bag, "evidence", json_string(rb_words_evidence(record)));
     if (sampler)
-        set(s, bag, "sampler", json_string(sampler));
-    set(s, bag, "cause", json_string(race->cause));
+        set_member(s, bag, "sampler", json_string(sampler));
+    set_member(s, bag, "cause", json_string(race->cause));
     if (g->count)
-        set(s, bag, "morePlaces", json_integer((json_int_t)g->count));
-    set(s, bag, "hosts", json_incref(race->sets[RB_SET_HOSTS]));
-    set(s, bag, "pids", json_incref(race->sets[RB_SET_PIDS]));
-    set(s, object, "properties", bag);
+        set_member(s, bag, "morePlaces", json_integer((json_int_t)g->count));
+    set_member(s, bag, "hosts", json_incref(race->sets[RB_SET_HOSTS]));
+    set_member(s, bag, "pids", json_incref(race->sets[RB_SET_PIDS]));
+    set_member(s, object, "properties", bag);
     return object;
 }
 
 // ---- log -----------------------------------------------------------------------------------------------
 
-static json_t *tool(const char *version)
+static json_t *make_tool(const char *version)
 {
     return json_pack(
         "{s:{s:s, s:s, s:[{s:s, s:s, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:[s, s], s:s}}]}}", "driver",
@@ -368,13 +368,13 @@ static json_t *tool(const char *version)
         "precision", "very-high");
 }
 
-static json_t *root_folder(struct sarif *s)
+static json_t *make_root(struct sarif *s)
 {
     json_t *object = json_object(), *base = json_object();
-    char *text = uri(s->root, true);
+    char *text = encode_uri(s->root, true);
 
-    set(s, base, "uri", text ? json_string(text) : NULL);
-    set(s, object, ROOT, base);
+    set_member(s, base, "uri", text ? json_string(text) : NULL);
+    set_member(s, object, ROOT, base);
     free(text);
     return object;
 }
@@ -386,18 +386,18 @@ static size_t add_results(struct sarif *s, json_t *results, const struct rb_grou
 
     for (size_t i = 0; i < groups->count; i++) {
         s->brief = bytes > FULL_BYTES;
-        json_t *one = result(s, &groups->group[i]);
+        json_t *one = make_result(s, &groups->group[i]);
         bytes += json_dumpb(one, NULL, 0, STYLE) + 1;
         if (bytes > MOST_BYTES) {
             json_decref(one);
             return groups->count - i;
         }
-        append(s, results, one);
+        append_item(s, results, one);
     }
     return 0;
 }
 
-static json_t *invocation(struct sarif *s, size_t left_out)
+static json_t *make_invocation(struct sarif *s, size_t left_out)
 {
     json_t *object = json_pack("{s:b}", "executionSuccessful", 1);
     char *words = NULL;
@@ -405,10 +405,10 @@ static json_t *invocation(struct sarif *s, size_t left_out)
     if (left_out && asprintf(&words, "%zu causes of races are left out, because services refuse larger files",
                              left_out) > 0) {
         json_t *notes = json_array(), *one = json_object();
-        set(s, one, "level", json_string("warning"));
-        set(s, one, "message", message(s, words));
-        append(s, notes, one);
-        set(s, object, "toolExecutionNotifications", notes);
+        set_member(s, one, "level", json_string("warning"));
+        set_member(s, one, "message", make_message(s, words));
+        append_item(s, notes, one);
+        set_member(s, object, "toolExecutionNotifications", notes);
     }
     return object;
 }
@@ -427,17 +427,17 @@ int rb_report_sarif(FILE *out, const struct rb_report *report, struct rb_error *
     if (folder && strcmp(folder, "/") && asprintf(&s.root, "%s/", folder) < 0)
         s.root = NULL;
     free(folder);
-    append(&s, invocations, invocation(&s, add_results(&s, results, &groups)));
-    set(&s, run, "tool", tool(report->version));
-    set(&s, run, "invocations", invocations);
+    append_item(&s, invocations, make_invocation(&s, add_results(&s, results, &groups)));
+    set_member(&s, run, "tool", make_tool(report->version));
+    set_member(&s, run, "invocations", invocations);
     if (s.root)
-        set(&s, run, "originalUriBaseIds", root_folder(&s));
-    set(&s, run, "columnKind", json_string("unicodeCodePoints"));
-    set(&s, run, "results", results);
-    append(&s, runs, run);
-    set(&s, log, "$schema", json_string(SCHEMA));
-    set(&s, log, "version", json_string("2.1.0"));
-    set(&s, log, "runs", runs);
+        set_member(&s, run, "originalUriBaseIds", make_root(&s));
+    set_member(&s, run, "columnKind", json_string("unicodeCodePoints"));
+    set_member(&s, run, "results", results);
+    append_item(&s, runs, run);
+    set_member(&s, log, "$schema", json_string(SCHEMA));
+    set_member(&s, log, "version", json_string("2.1.0"));
+    set_member(&s, log, "runs", runs);
     if (!s.broken) {
         json_dumpf(log, out, STYLE); // the caller asks the stream
         fputc('\n', out);

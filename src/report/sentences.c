@@ -10,8 +10,8 @@
 
 #include "report/bounds.h"
 
-static char *say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static char *say(const char *format, ...)
+static char *format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static char *format_text(const char *format, ...)
 {
     char *text;
     va_list args;
@@ -32,8 +32,8 @@ char *rb_words_thread(const json_t *record, json_int_t id)
 
     if (id == 0)
         return strdup("main thread");
-    return say("thread T%" JSON_INTEGER_FORMAT "%s%s%s", id, named ? " '" : "", named ? name : "",
-               named ? "'" : "");
+    return format_text("thread T%" JSON_INTEGER_FORMAT "%s%s%s", id, named ? " '" : "", named ? name : "",
+                       named ? "'" : "");
 }
 
 char *rb_words_creation(const json_t *record, const json_t *thread)
@@ -42,15 +42,15 @@ char *rb_words_creation(const json_t *record, const json_t *thread)
                  *os_id = json_object_get(thread, "os_id");
     char *name = rb_words_thread(record, rb_member_int(thread, "id"));
     char *creator = by ? rb_words_thread(record, json_integer_value(by)) : NULL;
-    char *number = os_id ? say("tid=%" JSON_INTEGER_FORMAT, json_integer_value(os_id)) : NULL;
+    char *number = os_id ? format_text("tid=%" JSON_INTEGER_FORMAT, json_integer_value(os_id)) : NULL;
     const char *state = running ? (json_is_true(running) ? "running" : "finished") : NULL;
     const bool known = number || state;
     char *text = NULL;
 
     if (name)
-        text = say("%c%s%s%s%s%s%s%s%s", name[0] == 't' ? 'T' : 'M', name + 1, known ? " (" : "",
-                   number ? number : "", number && state ? ", " : "", state ? state : "", known ? ")" : "",
-                   creator ? " created by " : "", creator ? creator : "");
+        text = format_text("%c%s%s%s%s%s%s%s%s", name[0] == 't' ? 'T' : 'M', name + 1, known ? " (" : "",
+                           number ? number : "", number && state ? ", " : "", state ? state : "",
+                           known ? ")" : "", creator ? " created by " : "", creator ? creator : "");
     free(name);
     free(creator);
     free(number);
@@ -72,9 +72,9 @@ char *rb_words_access(const json_t *record, size_t access)
     char *thread = rb_words_thread(record, rb_member_int(a, "thread")), *text = NULL;
 
     if (thread)
-        text =
-            say("%s of size %" JSON_INTEGER_FORMAT " at 0x%012" PRIx64 " by %s", words[access][atomic][write],
-                rb_member_int(a, "size"), rb_member_hex(a, "address"), thread);
+        text = format_text("%s of size %" JSON_INTEGER_FORMAT " at 0x%012" PRIx64 " by %s",
+                           words[access][atomic][write], rb_member_int(a, "size"),
+                           rb_member_hex(a, "address"), thread);
     free(thread);
     return text;
 }
@@ -92,7 +92,7 @@ const char *rb_words_evidence(const json_t *record)
 
 // ---- location ------------------------------------------------------------------------------------------
 
-static char *global(const json_t *record, const json_t *location)
+static char *describe_global(const json_t *record, const json_t *location)
 {
     const json_t *accesses = json_object_get(record, "accesses");
     const char *name = rb_member_text(location, "name"), *module = rb_member_text(location, "module"),
@@ -103,18 +103,19 @@ static char *global(const json_t *record, const json_t *location)
     char *place = NULL, *where = NULL, *inside = NULL, *text = NULL;
 
     if (module)
-        place = say(" (%s+0x%" PRIx64 ")%s%s%s", rb_base_name(module), offset, note ? " (" : "",
-                    note ? note : "", note ? ")" : "");
+        place = format_text(" (%s+0x%" PRIx64 ")%s%s%s", rb_base_name(module), offset, note ? " (" : "",
+                            note ? note : "", note ? ")" : "");
     if (into)
-        inside = say(", %" PRIu64 " bytes into it", into);
+        inside = format_text(", %" PRIu64 " bytes into it", into);
     if (file)
-        where = say(", defined at %s:%" JSON_INTEGER_FORMAT, file, rb_member_int(location, "line"));
+        where = format_text(", defined at %s:%" JSON_INTEGER_FORMAT, file, rb_member_int(location, "line"));
     if (name)
-        text = say("Location is global '%s' of size %" JSON_INTEGER_FORMAT " at 0x%012" PRIx64 "%s%s%s", name,
-                   rb_member_int(location, "size"), at, place ? place : "", inside ? inside : "",
-                   where ? where : "");
+        text =
+            format_text("Location is global '%s' of size %" JSON_INTEGER_FORMAT " at 0x%012" PRIx64 "%s%s%s",
+                        name, rb_member_int(location, "size"), at, place ? place : "", inside ? inside : "",
+                        where ? where : "");
     else
-        text = say("Location is global memory at 0x%012" PRIx64 "%s", at, place ? place : "");
+        text = format_text("Location is global memory at 0x%012" PRIx64 "%s", at, place ? place : "");
     free(place);
     free(where);
     free(inside);
@@ -131,16 +132,17 @@ char *rb_words_location(const json_t *record)
     if (!kind)
         return NULL;
     if (!strcmp(kind, "global"))
-        text = global(record, location);
+        text = describe_global(record, location);
     else if (!strcmp(kind, "heap"))
-        text = say("Location is heap block of size %" JSON_INTEGER_FORMAT " at 0x%012" PRIx64 "%s%s",
-                   rb_member_int(location, "size"), rb_member_hex(location, "address"),
-                   who ? " allocated by " : "", who ? who : "");
+        text = format_text("Location is heap block of size %" JSON_INTEGER_FORMAT " at 0x%012" PRIx64 "%s%s",
+                           rb_member_int(location, "size"), rb_member_hex(location, "address"),
+                           who ? " allocated by " : "", who ? who : "");
     else if (!strcmp(kind, "fd"))
-        text = say("Location is file descriptor %" JSON_INTEGER_FORMAT "%s%s", rb_member_int(location, "fd"),
-                   who ? " created by " : "", who ? who : "");
+        text = format_text("Location is file descriptor %" JSON_INTEGER_FORMAT "%s%s",
+                           rb_member_int(location, "fd"), who ? " created by " : "", who ? who : "");
     else if (!strcmp(kind, "stack") || !strcmp(kind, "tls"))
-        text = say("Location is %s of %s", kind[0] == 's' ? "stack" : "TLS", who ? who : "some thread");
+        text =
+            format_text("Location is %s of %s", kind[0] == 's' ? "stack" : "TLS", who ? who : "some thread");
     free(who);
     return text;
 }
@@ -157,8 +159,8 @@ char *rb_words_place(const json_t *frame, bool with_folder, bool with_column)
     if (!with_folder)
         file = rb_base_name(file);
     if (line && column && with_column)
-        return say("%s:%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT, file, line, column);
-    return line ? say("%s:%" JSON_INTEGER_FORMAT, file, line) : strdup(file);
+        return format_text("%s:%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT, file, line, column);
+    return line ? format_text("%s:%" JSON_INTEGER_FORMAT, file, line) : strdup(file);
 }
 
 #define NAME_LIMIT ((size_t)160) // bytes of a function's name in a line for people
@@ -180,12 +182,12 @@ char *rb_words_frame(const json_t *frame, bool verbose)
          *text = NULL;
 
     if (module)
-        code = say(" (%s+0x%" PRIx64 ")", rb_base_name(module), rb_member_hex(frame, "offset"));
+        code = format_text(" (%s+0x%" PRIx64 ")", rb_base_name(module), rb_member_hex(frame, "offset"));
     else if (json_object_get(frame, "address"))
-        code = say(" (0x%012" PRIx64 ")", rb_member_hex(frame, "address"));
-    text = say("%s %s%s%s%s%s%s%s%s", function ? function : "<null>", place ? place : "<null>",
-               code ? code : "", has_build ? " (BuildId: " : "", has_build ? build_id : "",
-               has_build ? ")" : "", note ? " (" : "", note ? note : "", note ? ")" : "");
+        code = format_text(" (0x%012" PRIx64 ")", rb_member_hex(frame, "address"));
+    text = format_text("%s %s%s%s%s%s%s%s%s", function ? function : "<null>", place ? place : "<null>",
+                       code ? code : "", has_build ? " (BuildId: " : "", has_build ? build_id : "",
+                       has_build ? ")" : "", note ? " (" : "", note ? note : "", note ? ")" : "");
     free(function);
     free(place);
     free(code);
@@ -199,11 +201,11 @@ char *rb_words_summary(const json_t *record, bool verbose)
     char *function = function_words(top, verbose), *place = rb_words_place(top, true, false), *text;
 
     if (!place && module)
-        place = say("(%s+0x%" PRIx64 ")", rb_base_name(module), rb_member_hex(top, "offset"));
+        place = format_text("(%s+0x%" PRIx64 ")", rb_base_name(module), rb_member_hex(top, "offset"));
     else if (!place && top)
-        place = say("(0x%012" PRIx64 ")", rb_member_hex(top, "address"));
-    text =
-        say("data race %s%s%s", place ? place : "<null>", function ? " in " : "", function ? function : "");
+        place = format_text("(0x%012" PRIx64 ")", rb_member_hex(top, "address"));
+    text = format_text("data race %s%s%s", place ? place : "<null>", function ? " in " : "",
+                       function ? function : "");
     free(function);
     free(place);
     return text;

@@ -76,8 +76,8 @@ void rb_suppressions_free(struct rb_suppressions *s)
     *s = (struct rb_suppressions){0};
 }
 
-static int append(struct rb_suppressions *s, enum rb_suppress_type type, const char *pattern, size_t length,
-                  struct rb_error *e)
+static int append_suppression(struct rb_suppressions *s, enum rb_suppress_type type, const char *pattern,
+                              size_t length, struct rb_error *e)
 {
     if (s->count == s->room) {
         const size_t room = s->room ? 2 * s->room : 16;
@@ -112,7 +112,7 @@ static int parse_line(struct rb_suppressions *s, const char *line, size_t length
         if (rest == length)
             return rb_bad_input(e, "%s:%zu: nothing behind '%s:'; %s:* would be all of them", name, number,
                                 types[i].name, types[i].name);
-        return append(s, types[i].type, line + rest, length - rest, e);
+        return append_suppression(s, types[i].type, line + rest, length - rest, e);
     }
     return rb_bad_input(e,
                         "%s:%zu: '%.*s' is not a type; expected race, race_top, called_from_lib, thread, "
@@ -187,7 +187,7 @@ static bool library_matches(const char *pattern, const json_t *frame)
            (rb_suppress_matches(pattern, module) || rb_suppress_matches(pattern, rb_base_name(module)));
 }
 
-static bool matches(const struct rb_suppression *s, const json_t *record)
+static bool suppression_matches(const struct rb_suppression *s, const json_t *record)
 {
     const json_t *location = json_object_get(record, "location"), *access, *frame;
     size_t i, k;
@@ -213,7 +213,7 @@ static bool matches(const struct rb_suppression *s, const json_t *record)
 const struct rb_suppression *rb_suppressed(const struct rb_suppressions *s, const json_t *record)
 {
     for (size_t i = 0; i < s->count; i++)
-        if (matches(&s->list[i], record))
+        if (suppression_matches(&s->list[i], record))
             return &s->list[i];
     return NULL;
 }

@@ -9,7 +9,7 @@
 #include "report/sentences.h"
 
 // Names come from the program; they must not move the cursor or begin a line. Frees the text.
-static void put(FILE *out, const char *before, char *text, const char *after)
+static void put_text(FILE *out, const char *before, char *text, const char *after)
 {
     if (!text)
         return;
@@ -31,7 +31,7 @@ static void put_stack(FILE *out, const json_t *stack, bool verbose)
     json_array_foreach(stack, i, frame)
     {
         snprintf(number, sizeof(number), "    #%zu ", i);
-        put(out, number, rb_words_frame(frame, verbose), "\n");
+        put_text(out, number, rb_words_frame(frame, verbose), "\n");
     }
     fputc('\n', out);
 }
@@ -46,10 +46,10 @@ static void put_location(FILE *out, const json_t *record, bool verbose)
     if (!text)
         return;
     if (json_array_size(stack)) {
-        put(out, "  ", text, kind && !strcmp(kind, "fd") ? " at:\n" : ":\n");
+        put_text(out, "  ", text, kind && !strcmp(kind, "fd") ? " at:\n" : ":\n");
         put_stack(out, stack, verbose);
     } else {
-        put(out, "  ", text, on_stack ? ".\n\n" : "\n\n");
+        put_text(out, "  ", text, on_stack ? ".\n\n" : "\n\n");
     }
 }
 
@@ -63,7 +63,7 @@ static void put_threads(FILE *out, const json_t *record, bool verbose)
         const json_t *stack = json_object_get(thread, "stack");
         if (rb_member_int(thread, "id") == 0) // the main thread was created by nobody
             continue;
-        put(out, "  ", rb_words_creation(record, thread), json_array_size(stack) ? " at:\n" : "\n\n");
+        put_text(out, "  ", rb_words_creation(record, thread), json_array_size(stack) ? " at:\n" : "\n\n");
         if (json_array_size(stack))
             put_stack(out, stack, verbose);
     }
@@ -79,20 +79,20 @@ void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baselin
             candidate ? "CANDIDATE: Railbird: possible data race" : "WARNING: Railbird: data race",
             rb_member_int(race->record, "pid"));
     for (size_t i = 0; i < 2; i++) {
-        put(out, "  ", rb_words_access(race->record, i), ":\n");
+        put_text(out, "  ", rb_words_access(race->record, i), ":\n");
         put_stack(out, json_object_get(json_array_get(accesses, i), "stack"), verbose);
     }
     put_location(out, race->record, verbose);
     put_threads(out, race->record, verbose);
-    put(out, candidate ? "CANDIDATE: Railbird: possible " : "SUMMARY: Railbird: ",
-        rb_words_summary(race->record, verbose), "\n");
+    put_text(out, candidate ? "CANDIDATE: Railbird: possible " : "SUMMARY: Railbird: ",
+             rb_words_summary(race->record, verbose), "\n");
     fprintf(out, "  id %s, evidence: %s", race->id, rb_words_evidence(race->record));
     if (sampler)
-        put(out, ", sampler ", strdup(sampler), "");
+        put_text(out, ", sampler ", strdup(sampler), "");
     fputc('\n', out);
     if (candidate)
-        put(out, "  candidate: ", strdup(candidate), "\n");
-    put(out, "  ", rb_words_seen(race), "\n");
+        put_text(out, "  candidate: ", strdup(candidate), "\n");
+    put_text(out, "  ", rb_words_seen(race), "\n");
     if (has_baseline)
         fprintf(out, "  %s\n", race->is_new ? "new: not in the baseline" : "known: in the baseline");
     fputs("==================\n", out);
@@ -109,10 +109,10 @@ static void put_others(FILE *out, const struct rb_group *g, bool has_baseline)
             g->count, g->count == 1 ? "" : "s");
     for (size_t i = 0; i < g->count && i < MOST_NAMED; i++) {
         fprintf(out, "  %s: ", g->others[i]->id);
-        put(out, "", rb_words_pair(g->others[i]->record),
-            !has_baseline          ? "\n"
-            : g->others[i]->is_new ? " (new)\n"
-                                   : " (known)\n");
+        put_text(out, "", rb_words_pair(g->others[i]->record),
+                 !has_baseline          ? "\n"
+                 : g->others[i]->is_new ? " (new)\n"
+                                        : " (known)\n");
     }
     if (g->count > MOST_NAMED)
         fprintf(out, "  and %zu more; --verbose shows them all\n", g->count - MOST_NAMED);
@@ -120,7 +120,7 @@ static void put_others(FILE *out, const struct rb_group *g, bool has_baseline)
 
 int rb_report_text(FILE *out, const struct rb_report *report, struct rb_error *e)
 {
-    const struct rb_races *races = report->races;
+    const struct rb_race_list *races = report->races;
     struct rb_groups groups;
     size_t new = 0;
 

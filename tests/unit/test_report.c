@@ -192,21 +192,21 @@ static void ids_ignore_the_rest(void **state)
 
 // ---- merging -------------------------------------------------------------------------------------------
 
-static void add(struct rb_races *races, const char *a, const char *b, const char *more)
+static void add(struct rb_race_list *races, const char *a, const char *b, const char *more)
 {
     struct rb_error e = {0};
 
-    assert_int_equal(rb_races_add(races, race(a, b, more), &e), 0);
+    assert_int_equal(rb_race_list_add(races, race(a, b, more), &e), 0);
 }
 
 static void merging(void **state)
 {
-    struct rb_races races;
+    struct rb_race_list races;
     json_t *object, *again;
     struct rb_error e = {0};
 
     (void)state;
-    rb_races_init(&races);
+    rb_race_list_init(&races);
     add(&races, X, Y, "\"time\":20.5,\"pid\":1,\"host\":\"a\",\"evidence\":\"hb\",\"sampler\":\"first\"");
     add(&races, X, X, "\"time\":1,\"pid\":1,\"host\":\"a\"");
     add(&races, Y, X, "\"time\":10,\"pid\":2,\"host\":\"a\",\"evidence\":\"clock\",\"sampler\":\"second\"");
@@ -219,35 +219,35 @@ static void merging(void **state)
     assert_int_equal(json_array_size(races.race[0].sets[RB_SET_HOSTS]), 2);
     assert_int_equal(json_array_size(races.race[0].sets[RB_SET_EVIDENCES]), 2);
     assert_string_equal(rb_member_text(races.race[0].record, "sampler"), "first");
-    assert_ptr_equal(rb_races_find(&races, id_of(Y, X, "")), &races.race[0]);
-    assert_null(rb_races_find(&races, "0000000000000000"));
+    assert_ptr_equal(rb_race_list_find(&races, id_of(Y, X, "")), &races.race[0]);
+    assert_null(rb_race_list_find(&races, "0000000000000000"));
 
     // what was merged can be merged again
     object = rb_report_race_json(&races.race[0], false);
     assert_non_null(object);
-    assert_int_equal(rb_races_add(&races, json_deep_copy(object), &e), 0);
+    assert_int_equal(rb_race_list_add(&races, json_deep_copy(object), &e), 0);
     assert_int_equal(races.count, 2);
     assert_int_equal(races.race[0].count, 6);
     assert_true(races.race[0].first_time == 10 && races.race[0].last_time == 30);
     assert_int_equal(json_array_size(races.race[0].sets[RB_SET_PIDS]), 2);
-    rb_races_free(&races);
+    rb_race_list_free(&races);
 
-    rb_races_init(&races);
-    assert_int_equal(rb_races_add(&races, json_incref(object), &e), 0);
+    rb_race_list_init(&races);
+    assert_int_equal(rb_race_list_add(&races, json_incref(object), &e), 0);
     again = rb_report_race_json(&races.race[0], false);
     assert_true(json_equal(object, again));
     assert_null(json_object_get(again, "control"));
     json_decref(again);
     json_decref(object);
-    rb_races_free(&races);
+    rb_race_list_free(&races);
 }
 
 static void many(void **state)
 {
-    struct rb_races races;
+    struct rb_race_list races;
 
     (void)state;
-    rb_races_init(&races);
+    rb_race_list_init(&races);
     for (unsigned i = 0; i < 3000; i++) {
         char frame[96], more[48];
         snprintf(frame, sizeof(frame), "\"module\":\"/bin/x\",\"offset\":\"0x%x\"", 1 + i % 1000);
@@ -266,7 +266,7 @@ static void many(void **state)
     add(&races, X, Y, "\"count\":9223372036854775807");
     assert_true(races.race[1000].count == INT64_MAX);
     assert_int_equal(json_array_size(races.race[1000].sets[RB_SET_PIDS]), RB_SET_LIMIT);
-    rb_races_free(&races);
+    rb_race_list_free(&races);
 }
 
 // ---- baseline ------------------------------------------------------------------------------------------
@@ -278,18 +278,18 @@ static void many(void **state)
 static size_t news(const char *known, const char *a, const char *b)
 {
     struct rb_baseline baseline;
-    struct rb_races races;
+    struct rb_race_list races;
     struct rb_error e = {0};
     size_t count;
 
     assert_int_equal(rb_baseline_init(&baseline, &e), 0);
     if (rb_baseline_add(&baseline, known, strlen(known), "base:1", &e) < 0)
         fail_msg("%s", e.text);
-    rb_races_init(&races);
+    rb_race_list_init(&races);
     add(&races, a, b, "");
     count = rb_baseline_mark(&baseline, &races);
     assert_int_equal(races.race[0].is_new, count);
-    rb_races_free(&races);
+    rb_race_list_free(&races);
     rb_baseline_free(&baseline);
     return count;
 }

@@ -22,24 +22,24 @@ struct rb_live {
     bool complained; // of writing JSON, since it last went well
 };
 
-static void say(const struct rb_live *l, const struct rb_error *e)
+static void print_error(const struct rb_live *l, const struct rb_error *e)
 {
     fprintf(stderr, "railbird %s: %s\n", l->options->name, e->text);
 }
 
-static void complain(struct rb_live *l, const struct rb_error *e)
+static void report_failure(struct rb_live *l, const struct rb_error *e)
 {
-    say(l, e);
+    print_error(l, e);
     l->result->failed = true;
 }
 
-static void complain_of_file(struct rb_live *l, const char *path, int status)
+static void report_file_failure(struct rb_live *l, const char *path, int status)
 {
     struct rb_error e = {0};
 
     errno = -status;
     rb_bad_input(&e, "%s: cannot write: %m", path);
-    complain(l, &e);
+    report_failure(l, &e);
 }
 
 // Opened late and once: a run without races leaves no file behind.
@@ -48,7 +48,7 @@ static int open_output(struct rb_live *l, const char *path)
     const int fd = rb_append_open(path);
 
     if (fd < 0)
-        complain_of_file(l, path, fd);
+        report_file_failure(l, path, fd);
     return fd < 0 ? -2 : fd;
 }
 
@@ -64,7 +64,7 @@ static bool write_json(struct rb_live *l, const char *line, size_t length)
         return false;
     status = rb_append(l->json, path, line, length);
     if (status < 0 && !l->complained)
-        complain_of_file(l, path, status);
+        report_file_failure(l, path, status);
     l->complained = status < 0;
     return status == 0;
 }
@@ -92,10 +92,10 @@ void rb_live_say(struct rb_live *l, const char *text, size_t length)
     if (l->text >= 0 && status == 0)
         return;
     if (status < 0)
-        complain_of_file(l, path, status);
+        report_file_failure(l, path, status);
     status = write_text(STDERR_FILENO, text, length);
     if (status < 0)
-        complain_of_file(l, "standard error", status);
+        report_file_failure(l, "standard error", status);
 }
 
 void rb_live_keep(struct rb_live *l, const char *line, size_t length)
@@ -165,7 +165,7 @@ static void take_suppressions(struct rb_live *l, const char *value, bool is_file
         json_object_set_new(l->seen, key, json_true());
         if ((is_file ? read_suppressions(l, value, program, &e)
                      : rb_suppressions_parse(&l->suppressions, value, "suppressions of the program", &e)) < 0)
-            say(l, &e);
+            print_error(l, &e);
     }
     free(key);
 }
@@ -189,19 +189,19 @@ bool rb_live_read(struct rb_live *l, const char *line, size_t length, struct rb_
     bool shown = false;
 
     if (rb_race_parse(line, length, "standard input", &record, &e) < 0) {
-        complain(l, &e);
+        report_failure(l, &e);
         l->result->unread++;
         return false;
     }
     take_control(l, record);
     if (rb_symbolize(l->symbolizer, record, &e) < 0)
-        complain(l, &e); // without names is better than not at all
+        report_failure(l, &e); // without names is better than not at all
     if (!json_object_get(record, "time"))
         json_object_set_new(record, "time", json_real((double)time(NULL)));
     if (rb_suppressed(&l->suppressions, record)) {
         l->result->suppressed++;
     } else if (rb_race_single(race, record, &e) < 0) {
-        complain(l, &e);
+        report_failure(l, &e);
         l->result->unread++;
     } else {
         shown = true;

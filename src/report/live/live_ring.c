@@ -119,32 +119,32 @@ static void await_news(struct rb_ring *ring)
 }
 
 // Counts are read by the program while they change.
-static void count(uint64_t *counter)
+static void increment_count(uint64_t *counter)
 {
     rb_store_relaxed(counter, *counter + 1);
 }
 
 // ---- a record ------------------------------------------------------------------------------------------
 
-static void show(struct reporter *r, const struct rb_race *race)
+static void show_race(struct reporter *r, const struct rb_race *race)
 {
     struct rb_ring_counts *counts = &r->ring->counts;
     struct rb_ring_cause *cause = rb_ring_cause(r->ring, strtoull(race->cause, NULL, 16) | 1);
     const bool known = cause && cause->id;
 
     if (!known && r->options->max_reports && counts->shown >= r->options->max_reports) {
-        count(&counts->hidden);
+        increment_count(&counts->hidden);
         return;
     }
     rb_live_show(r->live, race, !known || r->options->verbose);
-    count(known ? &counts->places : &counts->shown);
+    increment_count(known ? &counts->places : &counts->shown);
     if (known)
         cause->places++;
     else if (cause)
         cause->id = strtoull(race->id, NULL, 16);
 }
 
-static void take(struct reporter *r, const struct rb_ring_view *view)
+static void take_record(struct reporter *r, const struct rb_ring_view *view)
 {
     char *own =
         malloc((size_t)view->record_bytes + view->plain_bytes + 1); // the program may still write there
@@ -156,17 +156,17 @@ static void take(struct reporter *r, const struct rb_ring_view *view)
         rb_ring_copy(own + view->record_bytes, view->plain, view->plain_bytes);
     }
     if (own && rb_live_read(r->live, own, view->record_bytes, &race)) {
-        show(r, &race);
+        show_race(r, &race);
         rb_race_free(&race);
     } else if (r->result->suppressed > suppressed) {
-        count(&r->ring->counts.suppressed);
+        increment_count(&r->ring->counts.suppressed);
     } else {
         if (own) {
             rb_live_keep(r->live, own, view->record_bytes);
             if (r->options->text)
                 rb_live_say(r->live, own + view->record_bytes, view->plain_bytes);
         }
-        count(&r->ring->counts.plain);
+        increment_count(&r->ring->counts.plain);
     }
     free(own);
 }
@@ -181,7 +181,7 @@ static bool take_all(struct reporter *r)
     while ((found = rb_ring_look(r->ring, r->bytes, &view)) != 0) {
         any = true;
         if (found > 0) {
-            take(r, &view);
+            take_record(r, &view);
             rb_ring_taken(r->ring, &view);
         } else {
             fprintf(stderr, "railbird %s: the program has overwritten reports that were not printed yet\n",
@@ -234,7 +234,7 @@ static bool may_end(struct rb_ring *ring)
     return !rb_ring_pending(ring) || !rb_cas_strong_seq_cst(&ring->state, &state, RB_RING_OPEN);
 }
 
-static void deliver(struct reporter *r)
+static void deliver_records(struct reporter *r)
 {
     struct rb_ring *ring = r->ring;
     unsigned idle = 0;
@@ -279,7 +279,7 @@ bool rb_live_run_ring(int pid, const struct rb_live_options *o, struct rb_live_r
     if (!r.live)
         return true;
     limit_last_writes();
-    deliver(&r);
+    deliver_records(&r);
     rb_live_close(r.live);
     return true;
 }

@@ -21,8 +21,8 @@ struct variable {
     Dwarf_Die die;
 };
 
-struct rb_module {
-    enum rb_module_state state;
+struct rb_elf_module {
+    enum rb_elf_module_state state;
     Dwfl *session;
     Dwfl_Module *elf;
     Dwarf *dwarf;     // NULL if there is none
@@ -53,7 +53,7 @@ static bool has_build_id(Dwfl_Module *elf, const char *expected)
     return true;
 }
 
-static bool begin(struct rb_module *m, const char *path)
+static bool begin_session(struct rb_elf_module *m, const char *path)
 {
     GElf_Addr bias;
     // Without O_NONBLOCK a pipe in place of the file would hold us up for ever.
@@ -78,25 +78,25 @@ static bool begin(struct rb_module *m, const char *path)
     return dwfl_module_getelf(m->elf, &bias) != NULL;
 }
 
-struct rb_module *rb_module_open(const char *path, const char *build_id, const char *debug_path)
+struct rb_elf_module *rb_elf_module_open(const char *path, const char *build_id, const char *debug_path)
 {
-    struct rb_module *m = calloc(1, sizeof(*m));
+    struct rb_elf_module *m = calloc(1, sizeof(*m));
 
     if (!m)
         return NULL;
     // '+' and '-' say whether a checksum is wanted; "" is the folder of the file, as the default has it
     if (debug_path && asprintf(&m->debug_path, ":.debug:%s:/usr/lib/debug", debug_path) < 0)
         m->debug_path = NULL;
-    if (!begin(m, path))
-        m->state = RB_MODULE_UNREADABLE;
+    if (!begin_session(m, path))
+        m->state = RB_ELF_MODULE_UNREADABLE;
     else if (build_id && *build_id && !has_build_id(m->elf, build_id))
-        m->state = RB_MODULE_DIFFERS;
+        m->state = RB_ELF_MODULE_DIFFERS;
     else
         m->dwarf = dwfl_module_getdwarf(m->elf, &m->shift);
     return m;
 }
 
-void rb_module_close(struct rb_module *m)
+void rb_elf_module_close(struct rb_elf_module *m)
 {
     if (!m)
         return;
@@ -107,7 +107,7 @@ void rb_module_close(struct rb_module *m)
     free(m);
 }
 
-enum rb_module_state rb_module_state(const struct rb_module *m)
+enum rb_elf_module_state rb_elf_module_state(const struct rb_elf_module *m)
 {
     return m->state;
 }
@@ -241,7 +241,7 @@ static int active_functions(Dwarf_Die *parent, Dwarf_Addr address, bool everywhe
     return count;
 }
 
-static const char *code_symbol(struct rb_module *m, Dwarf_Addr address)
+static const char *code_symbol(struct rb_elf_module *m, Dwarf_Addr address)
 {
     GElf_Off into;
     GElf_Sym symbol;
@@ -255,7 +255,7 @@ static const char *code_symbol(struct rb_module *m, Dwarf_Addr address)
 }
 
 // g++ gives no linkage name to functions of one file alone; the symbol table still has it.
-static const char *function_name(struct rb_module *m, Dwarf_Die *function)
+static const char *function_name(struct rb_elf_module *m, Dwarf_Die *function)
 {
     const char *name = die_name(function), *symbol = NULL;
     Dwarf_Addr entry;
@@ -301,7 +301,7 @@ static void set_line(json_t *frame, Dwarf_Die *unit, Dwarf_Addr address)
 }
 
 // Appends the frames that DWARF knows. The last one may lack a function.
-static void code_of_dwarf(struct rb_module *m, Dwarf_Addr address, json_t *frames)
+static void code_of_dwarf(struct rb_elf_module *m, Dwarf_Addr address, json_t *frames)
 {
     Dwarf_Die unit, tree, chain[DEEPEST];
     json_t *frame;
@@ -332,12 +332,12 @@ static void code_of_dwarf(struct rb_module *m, Dwarf_Addr address, json_t *frame
         json_decref(frame);
 }
 
-json_t *rb_module_code(struct rb_module *m, uint64_t address)
+json_t *rb_elf_module_code(struct rb_elf_module *m, uint64_t address)
 {
     json_t *frames = json_array(), *last;
     const char *name;
 
-    if (!frames || m->state != RB_MODULE_READABLE)
+    if (!frames || m->state != RB_ELF_MODULE_READABLE)
         return frames;
     code_of_dwarf(m, address - m->shift, frames);
     last = json_array_get(frames, json_array_size(frames) - 1);
@@ -376,7 +376,7 @@ static bool address_of(Dwarf_Die *variable, Dwarf_Addr *address)
 }
 
 // Where memory is out a variable goes without its place.
-static void list_variable(struct rb_module *m, Dwarf_Die *die)
+static void list_variable(struct rb_elf_module *m, Dwarf_Die *die)
 {
     Dwarf_Addr at;
 
@@ -394,7 +394,7 @@ static void list_variable(struct rb_module *m, Dwarf_Die *die)
 }
 
 // Below namespaces and functions too: a function's static variables are theirs.
-static void list_variables(struct rb_module *m, Dwarf_Die *parent, int depth)
+static void list_variables(struct rb_elf_module *m, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die child;
 
@@ -443,7 +443,7 @@ static uint64_t debug_info_size(Dwarf *dwarf)
     return 0;
 }
 
-static void list_all_variables(struct rb_module *m)
+static void list_all_variables(struct rb_elf_module *m)
 {
     Dwarf_CU *at = NULL;
     Dwarf_Die unit, split;
@@ -458,7 +458,7 @@ static void list_all_variables(struct rb_module *m)
         qsort(m->variables, m->variable_count, sizeof(*m->variables), compare_variables);
 }
 
-static Dwarf_Die *find_variable(struct rb_module *m, Dwarf_Addr address)
+static Dwarf_Die *find_variable(struct rb_elf_module *m, Dwarf_Addr address)
 {
     size_t low = 0, high = m->variable_count;
 
@@ -472,7 +472,7 @@ static Dwarf_Die *find_variable(struct rb_module *m, Dwarf_Addr address)
     return low < m->variable_count && m->variables[low].at == address ? &m->variables[low].die : NULL;
 }
 
-static void set_definition(struct rb_module *m, json_t *object, Dwarf_Addr address)
+static void set_definition(struct rb_elf_module *m, json_t *object, Dwarf_Addr address)
 {
     Dwarf_Die *variable;
     Dwarf_Attribute file;
@@ -489,7 +489,7 @@ static void set_definition(struct rb_module *m, json_t *object, Dwarf_Addr addre
     set_number(object, "line", line);
 }
 
-json_t *rb_module_data(struct rb_module *m, uint64_t address)
+json_t *rb_elf_module_data(struct rb_elf_module *m, uint64_t address)
 {
     json_t *object;
     GElf_Off into;
@@ -497,7 +497,7 @@ json_t *rb_module_data(struct rb_module *m, uint64_t address)
     const char *name;
     int kind;
 
-    if (m->state != RB_MODULE_READABLE)
+    if (m->state != RB_ELF_MODULE_READABLE)
         return NULL;
     name = dwfl_module_addrinfo(m->elf, address, &into, &symbol, NULL, NULL, NULL);
     kind = name ? GELF_ST_TYPE(symbol.st_info) : STT_FUNC;

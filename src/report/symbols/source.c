@@ -9,7 +9,7 @@
 #define FILE_LIMIT  (8u << 20)
 #define TOTAL_LIMIT (128u << 20)
 
-struct rb_source {
+struct rb_source_file {
     char *path, *text; // text NULL if it may not or cannot be read
     size_t size;
 };
@@ -30,7 +30,7 @@ static bool is_source(const char *path)
     return false;
 }
 
-static bool is_text(const struct rb_source *f)
+static bool is_text(const struct rb_source_file *f)
 {
     return f->text && !memchr(f->text, 0, f->size);
 }
@@ -38,7 +38,7 @@ static bool is_text(const struct rb_source *f)
 // A report may come from elsewhere and name any file. O_NOFOLLOW: the file itself must have the name of a
 // source, not a symbolic link to it. Links among the folders make no difference: the report could name their
 // targets.
-static void read_whole(struct rb_source *f, size_t limit)
+static void read_whole(struct rb_source_file *f, size_t limit)
 {
     const int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     struct stat st;
@@ -60,9 +60,9 @@ static void read_whole(struct rb_source *f, size_t limit)
     }
 }
 
-static struct rb_source *find(struct rb_sources *s, const char *path)
+static struct rb_source_file *find_source(struct rb_sources *s, const char *path)
 {
-    struct rb_source *f;
+    struct rb_source_file *f;
 
     for (size_t i = 0; i < s->count; i++)
         if (!strcmp(s->list[i].path, path))
@@ -76,7 +76,7 @@ static struct rb_source *find(struct rb_sources *s, const char *path)
         s->room = room;
     }
     f = &s->list[s->count];
-    *f = (struct rb_source){.path = strdup(path)};
+    *f = (struct rb_source_file){.path = strdup(path)};
     if (!f->path)
         return NULL;
     if (is_source(path) && s->bytes < TOTAL_LIMIT)
@@ -99,7 +99,7 @@ void rb_sources_free(struct rb_sources *s)
 size_t rb_source_lines(struct rb_sources *s, const char *path, size_t first, size_t count,
                        struct rb_line *lines)
 {
-    const struct rb_source *f = find(s, path);
+    const struct rb_source_file *f = find_source(s, path);
     const char *at = f ? f->text : NULL, *end = at ? at + f->size : NULL;
     size_t found = 0;
 

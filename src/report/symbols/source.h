@@ -6,10 +6,10 @@
 
 #include "base/types.h"
 
-struct rb_source;
+struct rb_source_file;
 
 struct rb_sources {
-    struct rb_source *list;
+    struct rb_source_file *list;
     size_t count, room, bytes;
 };
 

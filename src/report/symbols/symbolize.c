@@ -10,14 +10,14 @@
 
 struct open_module {
     char *path, *build_id; // build_id "" if the report had none
-    struct rb_module *module;
+    struct rb_elf_module *module;
 };
 
 struct rb_symbolizer {
     struct open_module *list;
     size_t count, room;
     char *debug_path;
-    json_t *code, *data; // "index+offset" -> what rb_module_code and rb_module_data said
+    json_t *code, *data; // "index+offset" -> what rb_elf_module_code and rb_elf_module_data said
 };
 
 struct rb_symbolizer *rb_symbolizer_new(const char *debug_path)
@@ -43,7 +43,7 @@ void rb_symbolizer_free(struct rb_symbolizer *s)
     for (size_t i = 0; i < s->count; i++) {
         free(s->list[i].path);
         free(s->list[i].build_id);
-        rb_module_close(s->list[i].module);
+        rb_elf_module_close(s->list[i].module);
     }
     free(s->list);
     free(s->debug_path);
@@ -53,7 +53,7 @@ void rb_symbolizer_free(struct rb_symbolizer *s)
 }
 
 // Its place in the list, opened if it is new; -1 when memory is out.
-static ptrdiff_t module_of(struct rb_symbolizer *s, const json_t *frame)
+static ptrdiff_t open_module_of(struct rb_symbolizer *s, const json_t *frame)
 {
     const char *path = rb_member_text(frame, "module"), *build_id = rb_member_text(frame, "build_id");
     struct open_module *m;
@@ -73,11 +73,11 @@ static ptrdiff_t module_of(struct rb_symbolizer *s, const json_t *frame)
     m = &s->list[s->count];
     *m = (struct open_module){.path = strdup(path), .build_id = strdup(build_id)};
     // [vdso] and the like are not files
-    m->module = rb_module_open(*path == '/' ? path : "", build_id, s->debug_path);
+    m->module = rb_elf_module_open(*path == '/' ? path : "", build_id, s->debug_path);
     if (!m->path || !m->build_id || !m->module) {
         free(m->path);
         free(m->build_id);
-        rb_module_close(m->module);
+        rb_elf_module_close(m->module);
         return -1;
     }
     return (ptrdiff_t)s->count++;
@@ -86,14 +86,14 @@ static ptrdiff_t module_of(struct rb_symbolizer *s, const json_t *frame)
 static void set_note(const struct open_module *m, json_t *object)
 {
     json_object_del(object, "note");
-    if (rb_module_state(m->module) == RB_MODULE_DIFFERS)
+    if (rb_elf_module_state(m->module) == RB_ELF_MODULE_DIFFERS)
         json_object_set_new(object, "note", json_string("build-id differs"));
-    else if (rb_module_state(m->module) == RB_MODULE_UNREADABLE && *m->path == '/')
+    else if (rb_elf_module_state(m->module) == RB_ELF_MODULE_UNREADABLE && *m->path == '/')
         json_object_set_new(object, "note", json_string("module not readable"));
 }
 
 static json_t *look_up(struct rb_symbolizer *s, json_t *cache, ptrdiff_t module, uint64_t address,
-                       json_t *(*ask)(struct rb_module *m, uint64_t address))
+                       json_t *(*ask)(struct rb_elf_module *m, uint64_t address))
 {
     char key[48];
     json_t *answer;
@@ -109,7 +109,7 @@ static json_t *look_up(struct rb_symbolizer *s, json_t *cache, ptrdiff_t module,
 }
 
 // The keys of one frame go last, so that names come first where people look.
-static json_t *named(const json_t *names, const json_t *frame)
+static json_t *copy_with_names(const json_t *names, const json_t *frame)
 {
     json_t *both = json_copy((json_t *)names);
 
@@ -129,16 +129,16 @@ static int add_frame(struct rb_symbolizer *s, json_t *frame, json_t *stack)
 
     if (done || !json_object_get(frame, "module"))
         return json_array_append(stack, frame);
-    module = module_of(s, frame);
+    module = open_module_of(s, frame);
     if (module < 0)
         return -1;
     set_note(&s->list[module], frame);
-    names = look_up(s, s->code, module, offset ? offset - 1 : 0, rb_module_code);
+    names = look_up(s, s->code, module, offset ? offset - 1 : 0, rb_elf_module_code);
     if (!json_array_size(names))
         return json_array_append(stack, frame);
     json_array_foreach(names, i, one)
     {
-        if (json_array_append_new(stack, named(one, frame)) < 0)
+        if (json_array_append_new(stack, copy_with_names(one, frame)) < 0)
             return -1;
     }
     return 0;
@@ -181,12 +181,12 @@ static int symbolize_global(struct rb_symbolizer *s, json_t *location)
     if (!kind || strcmp(kind, "global") || json_object_get(location, "name") ||
         !json_object_get(location, "module") || !json_object_get(location, "offset"))
         return 0;
-    module = module_of(s, location);
+    module = open_module_of(s, location);
     if (module < 0)
         return -1;
     set_note(&s->list[module], location);
     json_object_update(location,
-                       look_up(s, s->data, module, rb_member_hex(location, "offset"), rb_module_data));
+                       look_up(s, s->data, module, rb_member_hex(location, "offset"), rb_elf_module_data));
     return 0;
 }
 
