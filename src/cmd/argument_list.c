@@ -23,7 +23,7 @@ static void out_of_memory(void)
 }
 
 // Memory that stays until the process ends, in chunks that know each other.
-static void *keep(size_t bytes)
+static void *allocate_kept(size_t bytes)
 {
     static struct chunk {
         struct chunk *before;
@@ -49,19 +49,19 @@ static void *keep(size_t bytes)
     return memory;
 }
 
-static char *keep_text(const char *text, size_t length)
+static char *copy_text(const char *text, size_t length)
 {
-    char *copy = memcpy(keep(length + 1), text, length);
+    char *copy = memcpy(allocate_kept(length + 1), text, length);
 
     copy[length] = 0;
     return copy;
 }
 
-static void take(struct cli_words *w, char *word)
+static void append_word(struct cli_words *w, char *word)
 {
     if (w->count + 2 > w->room) {
         const size_t room = w->room ? 2 * w->room : 64;
-        char **more = keep(room * sizeof(*more));
+        char **more = allocate_kept(room * sizeof(*more));
         if (w->count)
             memcpy(more, w->word, w->count * sizeof(*more));
         w->word = more;
@@ -73,7 +73,7 @@ static void take(struct cli_words *w, char *word)
 
 void cli_words_add(struct cli_words *w, const char *word)
 {
-    take(w, keep_text(word, strlen(word)));
+    append_word(w, copy_text(word, strlen(word)));
 }
 
 void cli_words_add_all(struct cli_words *w, const struct cli_words *more)
@@ -92,7 +92,7 @@ char *cli_text(const char *format, ...)
     va_end(args);
     if (length < 0)
         out_of_memory();
-    kept = keep_text(text, (size_t)length);
+    kept = copy_text(text, (size_t)length);
     free(text);
     return kept;
 }
@@ -129,7 +129,7 @@ static char *next_word(const char **text)
     if (!*t)
         return NULL;
     end = word_end(t);
-    word = out = keep((size_t)(end - t) + 1);
+    word = out = allocate_kept((size_t)(end - t) + 1);
     for (; t < end; t++) {
         if (*t == '\\' && quote != '\'' && t[1])
             *out++ = *++t;
@@ -150,7 +150,7 @@ void cli_words_split(struct cli_words *w, const char *text)
     char *word;
 
     while ((word = next_word(&text)))
-        take(w, word);
+        append_word(w, word);
 }
 
 char *cli_read_file(const char *path, size_t *bytes)

@@ -126,7 +126,7 @@ bool cli_share(const char *text, double *value)
     return *end == 0 && *value >= 0 && *value <= 1;
 }
 
-static double now(void)
+static double read_clock(void)
 {
     struct timespec t;
 
@@ -136,13 +136,13 @@ static double now(void)
 
 void cli_progress_start(struct cli_progress *p, const char *label)
 {
-    *p = (struct cli_progress){.label = label, .on = isatty(STDERR_FILENO), .started = now()};
+    *p = (struct cli_progress){.label = label, .on = isatty(STDERR_FILENO), .started = read_clock()};
 }
 
 void cli_progress_step(void *progress, uint64_t done, uint64_t total)
 {
     struct cli_progress *p = progress;
-    const double t = now(), share = total ? (double)done / (double)total : 1;
+    const double t = read_clock(), share = total ? (double)done / (double)total : 1;
 
     if (!p->on || t - p->shown < 0.2)
         return;
@@ -163,7 +163,7 @@ void cli_progress_end(struct cli_progress *p)
 // ---- traces --------------------------------------------------------------------------------------------
 
 // An unnamed file for the imported form: it goes when it is closed, also when we are killed.
-static int temporary(struct rb_error *e)
+static int open_temporary(struct rb_error *e)
 {
     const char *dir = getenv("TMPDIR");
     char name[512];
@@ -207,7 +207,7 @@ static int open_text(const char *command, const char *path, bool lenient, struct
 {
     struct rb_std_notes notes = {0};
     struct rb_writer w;
-    const int fd = temporary(e);
+    const int fd = open_temporary(e);
     int status;
 
     if (fd < 0)

@@ -23,7 +23,7 @@ struct options {
     bool json;
 };
 
-static void help(void)
+static void print_help(void)
 {
     fputs(help_text, stdout);
     for (int i = 0; rb_lab_engines[i]; i++)
@@ -55,7 +55,7 @@ static const struct option long_options[] = {
 };
 
 // Returns -1 to go on, else an exit status.
-static int parse(int argc, char **argv, struct options *o)
+static int parse_options(int argc, char **argv, struct options *o)
 {
     struct rb_error e = {0};
     const char *sampler = "all";
@@ -86,7 +86,7 @@ static int parse(int argc, char **argv, struct options *o)
             o->json = true;
             break;
         case 'h':
-            help();
+            print_help();
             return RB_EXIT_OK;
         default:
             return cli_bad_option("analyze", c, argv);
@@ -107,7 +107,7 @@ static int parse(int argc, char **argv, struct options *o)
     return -1;
 }
 
-static json_t *as_json(const struct options *o, const struct rb_reader *r, const struct rb_result *x)
+static json_t *result_json(const struct options *o, const struct rb_reader *r, const struct rb_result *x)
 {
     const double esr = x->accesses ? (double)x->sampled / (double)x->accesses : 0;
     // NULL only when memory is out
@@ -129,12 +129,13 @@ static json_t *as_json(const struct options *o, const struct rb_reader *r, const
         (json_int_t)x->lenient_acquires);
 }
 
-static double share(uint64_t part, uint64_t whole)
+static double compute_percent(uint64_t part, uint64_t whole)
 {
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void as_text(FILE *out, const struct options *o, const struct rb_reader *r, const struct rb_result *x)
+static void print_result(FILE *out, const struct options *o, const struct rb_reader *r,
+                         const struct rb_result *x)
 {
     const double rate = x->seconds > 0 ? (double)x->events_read / x->seconds / 1e6 : 0;
 
@@ -146,13 +147,14 @@ static void as_text(FILE *out, const struct options *o, const struct rb_reader *
     fprintf(out, "analysis   engine %s, sampler %s, seed %" PRIu64 "\n", o->replay.engine->name,
             o->replay.sampler.text, o->replay.seed);
     fprintf(out, "sampled    %" PRIu64 " of %" PRIu64 " accesses (effective rate %.4f %%)\n", x->sampled,
-            x->accesses, share(x->sampled, x->accesses));
+            x->accesses, compute_percent(x->sampled, x->accesses));
     if (x->windows)
         fprintf(out, "windows    %" PRIu64 ", %" PRIu64 " of %" PRIu64 " events read\n", x->windows,
                 x->events_read, r->header.events);
     fprintf(out,
             "acquires   %" PRIu64 ", %.1f %% skipped; %" PRIu64 " of %" PRIu64 " clock entries looked at\n",
-            x->acquires, share(x->acquires_skipped, x->acquires), x->entries_traversed, x->entries_total);
+            x->acquires, compute_percent(x->acquires_skipped, x->acquires), x->entries_traversed,
+            x->entries_total);
     fprintf(out, "releases   %" PRIu64 ", %" PRIu64 " processed; %" PRIu64 " deep copies\n", x->releases,
             x->releases_processed, x->deep_copies);
     fprintf(out, "races      %" PRIu64 " warnings, %" PRIu64 " racy variables, %" PRIu64 " static races\n",
@@ -188,7 +190,7 @@ static void say_memory(const struct options *o, const struct rb_reader *r)
     fprintf(stderr, "railbird analyze: %s\n", note.text);
 }
 
-static int run(const struct options *o, struct rb_reader *r, struct rb_error *e)
+static int run_analysis(const struct options *o, struct rb_reader *r, struct rb_error *e)
 {
     struct rb_replay_options replay = o->replay;
     struct cli_progress progress;
@@ -228,9 +230,9 @@ static int run(const struct options *o, struct rb_reader *r, struct rb_error *e)
                     "railbird analyze: %s: %" PRIu64 " accesses not recorded because memory was out\n",
                     o->trace, result.starved);
         if (o->json)
-            status = cli_print_json(as_json(o, r, &result), e);
+            status = cli_print_json(result_json(o, r, &result), e);
         else
-            as_text(races == stdout ? stderr : stdout, o, r, &result);
+            print_result(races == stdout ? stderr : stdout, o, r, &result);
         if (status == 0 && (fflush(stdout) == EOF || ferror(stdout)))
             status = rb_internal(e, "cannot write on standard output: %m");
     }
@@ -245,13 +247,13 @@ int cmd_analyze(int argc, char **argv)
     struct rb_error e = {0};
     struct rb_reader reader;
     struct options o;
-    int status = parse(argc, argv, &o);
+    int status = parse_options(argc, argv, &o);
 
     if (status >= 0)
         return status;
     if (cli_open_trace("analyze", o.trace, o.replay.lenient, &reader, &e) < 0)
         return cli_fail("analyze", &e);
-    status = run(&o, &reader, &e);
+    status = run_analysis(&o, &reader, &e);
     rb_reader_close(&reader);
     return status < 0 ? cli_fail("analyze", &e) : status;
 }

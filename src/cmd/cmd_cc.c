@@ -50,7 +50,7 @@ static const char *const gcc_calls[] = {"-fno-builtin-memcpy", "-fno-builtin-mem
 // __tsan_func_exit: as a jump it could not be told from its callers' calls, and never slept. Around calls
 // values are kept in the registers that calls preserve; rbp is a bad one of them, since as a base it needs a
 // displacement, and sums of three are slow: a hot loop over arrays takes 6 to 15 % longer with it.
-static const char *const for_sleep[] = {"-fno-optimize-sibling-calls", "-fno-omit-frame-pointer"};
+static const char *const for_dormant[] = {"-fno-optimize-sibling-calls", "-fno-omit-frame-pointer"};
 
 // Both read a variable before a loop that may come to it only under a condition, and put a hook on that read:
 // a race with a thread that never touched it (docs/bodies.md). The plugin has gcc do it later.
@@ -81,7 +81,7 @@ static void add_compile(struct cli_words *out, const struct cc_compiler *compile
     cli_words_add(out, "-fsanitize=thread");
     if (add_plugin(out, compiler, family, line))
         return;
-    add_all(out, for_sleep, RB_LENGTH(for_sleep));
+    add_all(out, for_dormant, RB_LENGTH(for_dormant));
     if (family == CC_GCC) {
         if (!line->fortran)
             add_all(out, gcc_calls, RB_LENGTH(gcc_calls));
@@ -145,7 +145,7 @@ static int add_link(const char *command, struct cli_words *out, const struct cc_
         cli_words_add(out, "-fno-sanitize-link-runtime");
     }
     if (family != CC_GCC && line->code) {
-        add_all(out, for_sleep, RB_LENGTH(for_sleep));
+        add_all(out, for_dormant, RB_LENGTH(for_dormant));
         add_all(out, clang_reads_early, RB_LENGTH(clang_reads_early));
     }
     if (!line->shared && !line->partial && !line->bare && !line->runtime)
@@ -154,7 +154,7 @@ static int add_link(const char *command, struct cli_words *out, const struct cc_
     return status;
 }
 
-static int compile(const char *command, bool cxx, int argc, char **argv)
+static int run_compiler(const char *command, bool cxx, int argc, char **argv)
 {
     struct cli_words arguments = {0}, out = {0};
     struct cc_compiler compiler;
@@ -200,10 +200,10 @@ static int compile(const char *command, bool cxx, int argc, char **argv)
 
 int cmd_cc(int argc, char **argv)
 {
-    return compile("cc", false, argc, argv);
+    return run_compiler("cc", false, argc, argv);
 }
 
 int cmd_cxx(int argc, char **argv)
 {
-    return compile("c++", true, argc, argv);
+    return run_compiler("c++", true, argc, argv);
 }

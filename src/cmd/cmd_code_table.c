@@ -27,7 +27,7 @@ struct wanted {
     bool json, rows;
 };
 
-static void hex(const uint8_t *id, uint32_t bytes, char *out)
+static void format_hex(const uint8_t *id, uint32_t bytes, char *out)
 {
     out[0] = 0;
     for (uint32_t i = 0; i < bytes && i < RB_CODE_ID_BYTES; i++)
@@ -54,7 +54,7 @@ static int print_json(const char *path, const struct rb_code_table *t, const str
     const struct rb_code_header *h = t->header;
     char id[2 * RB_CODE_ID_BYTES + 1];
 
-    hex(h->build_id, h->build_id_bytes, id);
+    format_hex(h->build_id, h->build_id_bytes, id);
     json_t *o = json_pack("{s:o, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "path", cli_json_path(path), "build_id",
                           id, "made", c != NULL, "rows", (json_int_t)h->rows, "sites", (json_int_t)h->sites,
                           "instructions", (json_int_t)h->instructions, "bytes_decoded",
@@ -109,8 +109,8 @@ static void print_rows(const struct rb_code_table *t)
     }
 }
 
-static int make(const struct wanted *w, char *path, size_t room, struct rb_code_counts *counts, bool *made,
-                struct rb_error *e)
+static int make_table(const struct wanted *w, char *path, size_t room, struct rb_code_counts *counts,
+                      bool *made, struct rb_error *e)
 {
     struct rb_code_image image;
 
@@ -130,13 +130,13 @@ static int make(const struct wanted *w, char *path, size_t room, struct rb_code_
     return failed;
 }
 
-static int run(const struct wanted *w, struct rb_error *e)
+static int run_command(const struct wanted *w, struct rb_error *e)
 {
     char path[PATH_MAX];
     struct rb_code_counts counts;
     struct rb_code_table table;
     bool made = false;
-    int failed = make(w, path, sizeof(path), &counts, &made, e);
+    int failed = make_table(w, path, sizeof(path), &counts, &made, e);
 
     if (failed)
         return failed;
@@ -190,5 +190,5 @@ int cmd_code_table(int argc, char **argv)
     if (argc - optind != 1)
         return cli_usage("code-table", "expected one FILE");
     w.file = argv[optind];
-    return run(&w, &e) ? cli_fail("code-table", &e) : RB_EXIT_OK;
+    return run_command(&w, &e) ? cli_fail("code-table", &e) : RB_EXIT_OK;
 }

@@ -24,7 +24,7 @@ struct options {
     bool json;
 };
 
-static void help(void)
+static void print_help(void)
 {
     fputs("usage: railbird compare TRACE... [--engines E,...] [--samplers S,...] [--runs N] [--seed N]\n"
           "                        [--lenient] [--json] [--html FILE]\n"
@@ -92,7 +92,7 @@ static int check_pairs(const struct rb_compare_plan *plan)
 }
 
 // Returns -1 to go on, else an exit status.
-static int parse(int argc, char **argv, struct options *o)
+static int parse_options(int argc, char **argv, struct options *o)
 {
     const char *engines = DEFAULT_ENGINES, *samplers = DEFAULT_SAMPLERS;
     struct rb_compare_plan *plan = &o->plan;
@@ -127,7 +127,7 @@ static int parse(int argc, char **argv, struct options *o)
             o->html = optarg;
             break;
         case 'h':
-            help();
+            print_help();
             return RB_EXIT_OK;
         default:
             return cli_bad_option(NAME, c, argv);
@@ -239,7 +239,7 @@ int cmd_compare(int argc, char **argv)
     struct rb_comparison *results = NULL;
     struct rb_error e = {0};
     struct options o;
-    int status = parse(argc, argv, &o);
+    int status = parse_options(argc, argv, &o);
 
     if (status < 0) {
         results = calloc(o.trace_count, sizeof(*results));

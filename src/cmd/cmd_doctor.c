@@ -41,7 +41,7 @@ static const struct {
 
 static const char *const status_names[] = {"ok", "warn", "fail"};
 
-static void put(char *out, size_t room, const char *format, va_list args)
+static void format_line(char *out, size_t room, const char *format, va_list args)
 {
     vsnprintf(out, room, format, args);
     for (char *c = out; *c; c++) // one line, whatever the compilers and files say
@@ -55,7 +55,7 @@ void finding_set(struct finding *f, enum finding_status status, const char *form
 
     f->status = status;
     va_start(args, format);
-    put(f->text, sizeof(f->text), format, args);
+    format_line(f->text, sizeof(f->text), format, args);
     va_end(args);
 }
 
@@ -64,11 +64,11 @@ void finding_change(struct finding *f, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    put(f->change, sizeof(f->change), format, args);
+    format_line(f->change, sizeof(f->change), format, args);
     va_end(args);
 }
 
-static json_t *as_json(const struct finding *f, bool works)
+static json_t *findings_json(const struct finding *f, bool works)
 {
     json_t *list = json_array();
 
@@ -118,7 +118,7 @@ int cmd_doctor(int argc, char **argv)
     }
     if (json) {
         struct rb_error e = {0};
-        if (cli_print_json(as_json(found, works), &e) < 0)
+        if (cli_print_json(findings_json(found, works), &e) < 0)
             return cli_fail("doctor", &e);
     } else {
         puts(works ? "'railbird run' works here." : "'railbird run' does not work here.");

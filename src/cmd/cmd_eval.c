@@ -28,7 +28,7 @@ struct options {
     bool json;
 };
 
-static void help(void)
+static void print_help(void)
 {
     fputs("usage: railbird eval DIR [--engines E,...] [--samplers S,...] [--runs N] [--seed N] [--jobs N]\n"
           "                     [--json] [--csv FILE] [--html FILE]\n"
@@ -112,7 +112,7 @@ static int parse_lists(const char *engines, const char *samplers, struct rb_eval
 // ---- options -------------------------------------------------------------------------------------------
 
 // A whole number into a 32-bit option. Returns -1 to go on, else an exit status.
-static int whole(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
+static int parse_whole(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
 {
     uint64_t v;
 
@@ -123,7 +123,7 @@ static int whole(const char *option, const char *text, uint32_t low, uint32_t hi
     return -1;
 }
 
-static int seconds_of(const char *text, double *value)
+static int parse_seconds(const char *text, double *value)
 {
     char *end;
 
@@ -134,7 +134,7 @@ static int seconds_of(const char *text, double *value)
     return -1;
 }
 
-static uint32_t processors(void)
+static uint32_t count_processors(void)
 {
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -142,13 +142,13 @@ static uint32_t processors(void)
 }
 
 // Returns -1 to go on, else an exit status.
-static int parse(int argc, char **argv, struct options *o)
+static int parse_options(int argc, char **argv, struct options *o)
 {
     const char *engines = DEFAULT_ENGINES, *samplers = DEFAULT_SAMPLERS;
     struct rb_eval_plan *plan = &o->plan;
     int c, status = -1;
 
-    *o = (struct options){.plan = {.seed = 1, .runs = DEFAULT_RUNS, .jobs = processors()},
+    *o = (struct options){.plan = {.seed = 1, .runs = DEFAULT_RUNS, .jobs = count_processors()},
                           .counter.seconds = DEFAULT_SHRINK};
     while (status < 0 && (c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
         switch (c) {
@@ -159,16 +159,16 @@ static int parse(int argc, char **argv, struct options *o)
             samplers = optarg;
             break;
         case OPT_RUNS:
-            status = whole("--runs", optarg, 1, RB_EVAL_RUNS, &plan->runs);
+            status = parse_whole("--runs", optarg, 1, RB_EVAL_RUNS, &plan->runs);
             break;
         case OPT_JOBS:
-            status = whole("--jobs", optarg, 1, RB_EVAL_JOBS, &plan->jobs);
+            status = parse_whole("--jobs", optarg, 1, RB_EVAL_JOBS, &plan->jobs);
             break;
         case OPT_LIMIT:
-            status = whole("--limit", optarg, 1, UINT32_MAX, &o->counter.limit);
+            status = parse_whole("--limit", optarg, 1, UINT32_MAX, &o->counter.limit);
             break;
         case OPT_SHRINK:
-            status = seconds_of(optarg, &o->counter.seconds);
+            status = parse_seconds(optarg, &o->counter.seconds);
             break;
         case OPT_SEED:
             if (!cli_whole(optarg, 0, INT64_MAX, &plan->seed))
@@ -187,7 +187,7 @@ static int parse(int argc, char **argv, struct options *o)
             o->counter.dir = optarg;
             break;
         case 'h':
-            help();
+            print_help();
             return RB_EXIT_OK;
         default:
             return cli_bad_option(NAME, c, argv);
@@ -210,7 +210,7 @@ static int open_trace(const char *path, struct rb_reader *r, struct rb_error *e)
     return cli_open_trace(NAME, path, false, r, e);
 }
 
-static int verify(const struct rb_events *base, const struct rb_events *injected, struct rb_error *e)
+static int verify_trace(const struct rb_events *base, const struct rb_events *injected, struct rb_error *e)
 {
     const struct rb_verify_world world = {.threads = injected->table[RBT_THREADS],
                                           .locks = injected->table[RBT_LOCKS],
@@ -233,15 +233,15 @@ static void fill_csv(FILE *out, void *context)
     rb_eval_csv(out, context);
 }
 
-static int shrink(struct options *o, const struct rb_eval *v, struct rb_eval_counters *counters,
-                  struct rb_error *e)
+static int shrink_traces(struct options *o, const struct rb_eval *v, struct rb_eval_counters *counters,
+                         struct rb_error *e)
 {
     struct cli_progress progress;
 
     cli_progress_start(&progress, "counterexamples");
     o->counter.jobs = o->plan.jobs;
     o->counter.open = open_trace;
-    o->counter.verify = verify;
+    o->counter.verify = verify_trace;
     o->counter.progress = cli_progress_step;
     o->counter.progress_context = &progress;
     const int status = rb_eval_counterexamples(counters, v, &o->counter, e);
@@ -249,8 +249,8 @@ static int shrink(struct options *o, const struct rb_eval *v, struct rb_eval_cou
     return status;
 }
 
-static int print(const struct options *o, const struct rb_eval *v, const struct rb_eval_counters *counters,
-                 struct rb_error *e)
+static int print_result(const struct options *o, const struct rb_eval *v,
+                        const struct rb_eval_counters *counters, struct rb_error *e)
 {
     if (o->json) {
         json_t *object = rb_eval_json(v);
@@ -267,7 +267,7 @@ static int print(const struct options *o, const struct rb_eval *v, const struct 
     return fflush(stdout) == EOF ? rb_internal(e, "cannot write the table: %m") : 0;
 }
 
-static int evaluate(struct options *o, const struct rb_eval_labels *labels, struct rb_error *e)
+static int run_evaluation(struct options *o, const struct rb_eval_labels *labels, struct rb_error *e)
 {
     struct rb_eval_counters counters = {0};
     struct cli_progress progress;
@@ -281,9 +281,9 @@ static int evaluate(struct options *o, const struct rb_eval_labels *labels, stru
     int status = rb_eval_run(&v, labels, &o->plan, e);
     cli_progress_end(&progress);
     if (status == 0 && o->counter.dir)
-        status = shrink(o, &v, &counters, e);
+        status = shrink_traces(o, &v, &counters, e);
     if (status == 0)
-        status = print(o, &v, &counters, e);
+        status = print_result(o, &v, &counters, e);
     if (status == 0 && o->csv)
         status = rb_html_write("--csv", o->csv, fill_csv, &v, e);
     if (status == 0 && o->html)
@@ -305,7 +305,7 @@ int cmd_eval(int argc, char **argv)
     struct rb_eval_labels labels = {0};
     struct rb_error e = {0};
     struct options o;
-    int status = parse(argc, argv, &o);
+    int status = parse_options(argc, argv, &o);
 
     if (status < 0) {
         status = o.html ? rb_html_check("--html", o.html, &e) : 0;
@@ -318,7 +318,7 @@ int cmd_eval(int argc, char **argv)
             if (access(labels.traces[i].path, R_OK) < 0)
                 status = rb_bad_input(&e, "%s: cannot open: %m; labels.json names it", labels.traces[i].path);
         if (status == 0)
-            status = evaluate(&o, &labels, &e);
+            status = run_evaluation(&o, &labels, &e);
         status = status < 0 ? cli_fail(NAME, &e) : RB_EXIT_OK;
         rb_eval_labels_free(&labels);
     }

@@ -94,7 +94,7 @@ struct options {
 };
 
 // One of the words of a list; its number, or -1 after a usage error.
-static int word(const char *option, const char *value, const char *const *words, size_t count)
+static int parse_word(const char *option, const char *value, const char *const *words, size_t count)
 {
     char list[64] = "";
     size_t used = 0;
@@ -112,7 +112,7 @@ static int word(const char *option, const char *value, const char *const *words,
     return -1;
 }
 
-static int number(const char *option, const char *value, uint64_t low, uint64_t high, uint64_t *to)
+static int parse_number(const char *option, const char *value, uint64_t low, uint64_t high, uint64_t *to)
 {
     if (cli_whole(value, low, high, to))
         return -1;
@@ -121,7 +121,7 @@ static int number(const char *option, const char *value, uint64_t low, uint64_t 
 }
 
 // An option with a value; -1 to go on, else an exit status.
-static int take(int c, struct options *o)
+static int take_option(int c, struct options *o)
 {
     static const char *const kinds[] = {[RB_KIND_WW] = "ww", [RB_KIND_RW] = "rw", [RB_KIND_WR] = "wr"};
     static const char *const encodings[] = {[RB_ENCODING_TIGHT] = "tight", [RB_ENCODING_PAPER] = "paper"};
@@ -133,46 +133,46 @@ static int take(int c, struct options *o)
 
     switch (c) {
     case 'n':
-        return number("-n", optarg, 1, MOST_TRACES, &i->traces);
+        return parse_number("-n", optarg, 1, MOST_TRACES, &i->traces);
     case OPT_DISTANCE:
         i->plan.bounded = true;
-        return number("--distance", optarg, 0, UINT32_MAX, &i->plan.distance);
+        return parse_number("--distance", optarg, 0, UINT32_MAX, &i->plan.distance);
     case OPT_WINDOW:
-        status = number("--window", optarg, 10, MOST_WINDOW, &value);
+        status = parse_number("--window", optarg, 10, MOST_WINDOW, &value);
         i->plan.window = (uint32_t)value;
         return status;
     case OPT_NEGATIVES:
-        status = number("--negatives", optarg, 0, RB_MOST_NEGATIVES, &value);
+        status = parse_number("--negatives", optarg, 0, RB_MOST_NEGATIVES, &value);
         i->negatives = (unsigned)value;
         return status;
     case OPT_JOBS:
-        status = number("--jobs", optarg, 1, MOST_JOBS, &value);
+        status = parse_number("--jobs", optarg, 1, MOST_JOBS, &value);
         i->jobs = (unsigned)value;
         return status;
     case OPT_SEED:
-        return number("--seed", optarg, 0, INT64_MAX, &i->seed);
+        return parse_number("--seed", optarg, 0, INT64_MAX, &i->seed);
     case OPT_TIME_LIMIT:
         i->time_limit = strtod(optarg, &end);
         if (end == optarg || *end || !(i->time_limit > 0) || !isfinite(i->time_limit))
             return cli_usage(NAME, "--time-limit %s: expected seconds, more than 0", optarg);
         return -1;
     case OPT_KIND:
-        which = word("kind", optarg, kinds, RB_LENGTH(kinds));
+        which = parse_word("kind", optarg, kinds, RB_LENGTH(kinds));
         i->kind = (enum rb_kind)which;
         break;
     case OPT_ENCODING:
-        which = word("encoding", optarg, encodings, RB_LENGTH(encodings));
+        which = parse_word("encoding", optarg, encodings, RB_LENGTH(encodings));
         i->plan.encoding = (enum rb_encoding)which;
         break;
     default:
-        which = word("format", optarg, formats, RB_LENGTH(formats));
+        which = parse_word("format", optarg, formats, RB_LENGTH(formats));
         i->text = which == 1;
     }
     return which < 0 ? RB_EXIT_USAGE : -1;
 }
 
 // Returns -1 to go on, else an exit status.
-static int parse(int argc, char **argv, struct options *o)
+static int parse_options(int argc, char **argv, struct options *o)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct rb_inject_options *i = &o->inject;
@@ -202,7 +202,7 @@ static int parse(int argc, char **argv, struct options *o)
         case '?':
             return cli_bad_option(NAME, c, argv);
         default:
-            status = take(c, o);
+            status = take_option(c, o);
         }
     }
     if (status >= 0)
@@ -237,7 +237,7 @@ struct bar {
     char label[96];
 };
 
-static void show(void *context, uint64_t made, uint64_t wanted, uint64_t distance)
+static void show_progress(void *context, uint64_t made, uint64_t wanted, uint64_t distance)
 {
     struct bar *b = context;
 
@@ -246,20 +246,20 @@ static void show(void *context, uint64_t made, uint64_t wanted, uint64_t distanc
     cli_progress_step(&b->progress, made, wanted);
 }
 
-static double mean(const struct rb_inject_result *r)
+static double mean_distance(const struct rb_inject_result *r)
 {
     return r->made ? r->distance_sum / (double)r->made : 0;
 }
 
-static double deviation(const struct rb_inject_result *r)
+static double distance_deviation(const struct rb_inject_result *r)
 {
-    const double n = (double)r->made, m = mean(r),
+    const double n = (double)r->made, m = mean_distance(r),
                  v = r->made > 1 ? (r->distance_squares - n * m * m) / (n - 1) : 0;
 
     return v > 0 ? sqrt(v) : 0;
 }
 
-static const char *ending(const struct rb_inject_result *r)
+static const char *describe_end(const struct rb_inject_result *r)
 {
     return r->was_interrupted ? "interrupted" : r->out_of_time ? "time limit" : "done";
 }
@@ -277,15 +277,16 @@ static json_t *result_json(const struct options *o, const struct rb_inject_resul
                      "s:I, s:f}",
                      "base", cli_json_path(o->inject.base), "events", (json_int_t)r->events, "threads",
                      (json_int_t)r->threads, "points", (json_int_t)r->points, "wanted",
-                     (json_int_t)o->inject.traces, "made", (json_int_t)r->made, "ended", ending(r),
-                     "distance", "mean", mean(r), "sd", deviation(r), "max", (json_int_t)r->distance_most,
-                     "short_of_distance", (json_int_t)r->short_of, "with_reversed_sections",
-                     (json_int_t)r->reversed, "moved_by_solver", (json_int_t)r->solver_traces,
-                     "scheduler_moves", (json_int_t)r->moves, "solver", counts_json(&r->solver), "proofs",
-                     counts_json(&r->proofs), "negatives", "trace", (json_int_t)r->negatives[RB_PROOF_TRACE],
-                     "window", (json_int_t)r->negatives[RB_PROOF_WINDOW], "hb",
-                     (json_int_t)r->negatives[RB_PROOF_HB], "races_dropped", (json_int_t)r->races, "seed",
-                     (json_int_t)o->inject.seed, "seconds", r->seconds);
+                     (json_int_t)o->inject.traces, "made", (json_int_t)r->made, "ended", describe_end(r),
+                     "distance", "mean", mean_distance(r), "sd", distance_deviation(r), "max",
+                     (json_int_t)r->distance_most, "short_of_distance", (json_int_t)r->short_of,
+                     "with_reversed_sections", (json_int_t)r->reversed, "moved_by_solver",
+                     (json_int_t)r->solver_traces, "scheduler_moves", (json_int_t)r->moves, "solver",
+                     counts_json(&r->solver), "proofs", counts_json(&r->proofs), "negatives", "trace",
+                     (json_int_t)r->negatives[RB_PROOF_TRACE], "window",
+                     (json_int_t)r->negatives[RB_PROOF_WINDOW], "hb", (json_int_t)r->negatives[RB_PROOF_HB],
+                     "races_dropped", (json_int_t)r->races, "seed", (json_int_t)o->inject.seed, "seconds",
+                     r->seconds);
 }
 
 static void result_text(const struct options *o, const struct rb_inject_result *r)
@@ -298,7 +299,7 @@ static void result_text(const struct options *o, const struct rb_inject_result *
            : r->out_of_time   ? " (time limit)"
                               : "");
     printf("distance %.0f ± %.0f, at most %" PRIu64 "; %" PRIu64 " with critical sections in another order",
-           mean(r), deviation(r), r->distance_most, r->reversed);
+           mean_distance(r), distance_deviation(r), r->distance_most, r->reversed);
     if (o->inject.plan.bounded && r->short_of)
         printf("; %" PRIu64 " could not be moved as far as asked", r->short_of);
     printf("\nscheduler: %" PRIu64 " moves; solver: %" PRIu64 " calls, %" PRIu64
@@ -309,7 +310,7 @@ static void result_text(const struct options *o, const struct rb_inject_result *
            r->negatives[RB_PROOF_TRACE], r->negatives[RB_PROOF_WINDOW], r->negatives[RB_PROOF_HB]);
 }
 
-static int inject(struct options *o, struct rb_error *e)
+static int make_traces(struct options *o, struct rb_error *e)
 {
     struct rb_inject_result result;
     struct rb_reader base;
@@ -324,7 +325,7 @@ static int inject(struct options *o, struct rb_error *e)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     o->inject.interrupted = &interrupted;
-    o->inject.progress = show;
+    o->inject.progress = show_progress;
     o->inject.context = &bar;
     cli_progress_start(&bar.progress, bar.label);
     status = rb_inject(&base, &o->inject, &result, e);
@@ -412,7 +413,7 @@ static int open_any(const char *path, struct rb_reader *r, struct rb_error *e)
     return status < 0 ? status : rb_reader_open_fd(r, fd, path, e);
 }
 
-static int verify(const struct options *o, struct rb_error *e)
+static int verify_trace(const struct options *o, struct rb_error *e)
 {
     const char *base_path = o->inject.base;
     struct rb_reader base, injected;
@@ -456,10 +457,10 @@ int cmd_inject(int argc, char **argv)
 {
     struct rb_error e = {0};
     struct options o;
-    int status = parse(argc, argv, &o);
+    int status = parse_options(argc, argv, &o);
 
     if (status >= 0)
         return status;
-    status = o.verify ? verify(&o, &e) : inject(&o, &e);
+    status = o.verify ? verify_trace(&o, &e) : make_traces(&o, &e);
     return status < 0 ? cli_fail(NAME, &e) : RB_EXIT_OK;
 }

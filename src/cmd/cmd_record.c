@@ -41,8 +41,8 @@ static const char help_text[] =
     "A program that is killed leaves a trace of all it did but the event each thread was writing.\n"
     "RAILBIRD_OPTIONS has further options, as 'railbird run -h' lists them.\n";
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
+static void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void print_note(const char *format, ...)
 {
     va_list args;
 
@@ -73,30 +73,31 @@ static bool still_running(const struct rb_raw_header *h)
 static void say_notes(const struct rb_raw_header *h, const struct rb_merge_notes *n, const char *output)
 {
     if (isatty(STDERR_FILENO))
-        say("%s: %" PRIu64 " events, %" PRIu64 " of them accesses, of %" PRIu64 " threads", output, n->events,
-            n->accesses, n->threads);
+        print_note("%s: %" PRIu64 " events, %" PRIu64 " of them accesses, of %" PRIu64 " threads", output,
+                   n->events, n->accesses, n->threads);
     if (h->stopped)
-        say("%s: the recording ended before the program did (%s): what happened after is not in it", output,
-            strerror((int)h->stopped));
+        print_note("%s: the recording ended before the program did (%s): what happened after is not in it",
+                   output, strerror((int)h->stopped));
     else if (h->state != RB_RAW_ENDED)
-        say("%s: the program was killed or became another: of each of its %" PRIu64
-            " threads the event it was writing may be missing",
-            output, n->running);
+        print_note("%s: the program was killed or became another: of each of its %" PRIu64
+                   " threads the event it was writing may be missing",
+                   output, n->running);
     if (n->holes || n->tail)
-        say("%s: %" PRIu64 " events were begun and not written", output, n->holes + n->tail);
+        print_note("%s: %" PRIu64 " events were begun and not written", output, n->holes + n->tail);
     if (h->others)
-        say("%s: %u more processes, forked or started by the program, are not in it", output, h->others);
+        print_note("%s: %u more processes, forked or started by the program, are not in it", output,
+                   h->others);
     if (n->unmatched || n->overlapping)
-        say("%s: %" PRIu64 " unlocks of a lock not seen locked and %" PRIu64
-            " locks of one not seen unlocked, kept as posts and waits",
-            output, n->unmatched, n->overlapping);
+        print_note("%s: %" PRIu64 " unlocks of a lock not seen locked and %" PRIu64
+                   " locks of one not seen unlocked, kept as posts and waits",
+                   output, n->unmatched, n->overlapping);
     if (n->reused)
-        say("%s: %" PRIu64 " threads more than a trace holds, kept under numbers of ended ones", output,
-            n->reused);
+        print_note("%s: %" PRIu64 " threads more than a trace holds, kept under numbers of ended ones",
+                   output, n->reused);
 }
 
 // Returns -1 when the trace is there, else an exit status.
-static int merge(const char *raw_path, const char *output)
+static int merge_recording(const char *raw_path, const char *output)
 {
     struct rb_merge_notes notes;
     struct record_names names = {0};
@@ -161,7 +162,7 @@ static char *make_raw(const char *output, bool functions, struct rb_error *e)
 }
 
 // Returns -1 to go on, else an exit status.
-static int prepare(const char *path)
+static int prepare_program(const char *path)
 {
     struct rb_error e = {0};
     struct program p;
@@ -198,7 +199,7 @@ static bool was_used(const char *raw)
     return !read_it || header.pid != 0;
 }
 
-static int record(char **words, const char *output, const char *sampler, bool functions)
+static int record_program(char **words, const char *output, const char *sampler, bool functions)
 {
     struct rb_error e = {0};
     struct launch l;
@@ -209,7 +210,7 @@ static int record(char **words, const char *output, const char *sampler, bool fu
         return cli_fail("record", &e);
     if (cli_same_file(path, output))
         return cli_usage("record", "-o %s: that is the program itself", output);
-    status = prepare(path);
+    status = prepare_program(path);
     if (status >= 0)
         return status;
     raw = make_raw(output, functions, &e);
@@ -239,9 +240,9 @@ static int record(char **words, const char *output, const char *sampler, bool fu
                 words[0]);
         return cli_fail("record", &e);
     }
-    status = merge(raw, output);
+    status = merge_recording(raw, output);
     if (status >= 0) {
-        say("the raw recording is kept: %s", raw);
+        print_note("the raw recording is kept: %s", raw);
         return status;
     }
     unlink(raw);
@@ -295,9 +296,9 @@ int cmd_record(int argc, char **argv)
     if (!raw && optind == argc)
         return cli_usage("record", "which program?");
     if (!raw)
-        return record(argv + optind, output, sampler, functions);
+        return record_program(argv + optind, output, sampler, functions);
     if (cli_same_file(raw, output))
         return cli_usage("record", "-o %s: that is the raw recording itself", output);
-    c = merge(raw, output);
+    c = merge_recording(raw, output);
     return c < 0 ? RB_EXIT_OK : c;
 }

@@ -94,7 +94,7 @@ static int check_live(const struct options *o)
     return -1;
 }
 
-static int check(struct options *o)
+static int check_options(struct options *o)
 {
     if (o->live)
         return check_live(o);
@@ -125,7 +125,7 @@ static int check(struct options *o)
 }
 
 // Returns -1 to go on, else an exit status.
-static int parse(int argc, char **argv, struct options *o)
+static int parse_options(int argc, char **argv, struct options *o)
 {
     int c;
 
@@ -182,7 +182,7 @@ static int parse(int argc, char **argv, struct options *o)
     }
     o->files = argv + optind;
     o->file_count = (size_t)(argc - optind);
-    return check(o);
+    return check_options(o);
 }
 
 // ---- reading -------------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ struct page {
     int status;
 };
 
-static void fill(FILE *out, void *context)
+static void fill_page(FILE *out, void *context)
 {
     struct page *page = context;
     const struct work *w = page->work;
@@ -331,7 +331,7 @@ static void fill(FILE *out, void *context)
     }
 }
 
-static json_t *as_object(const struct work *w)
+static json_t *result_json(const struct work *w)
 {
     const bool has_baseline = w->options->baseline != NULL;
     json_t *races = json_array();
@@ -354,13 +354,13 @@ static int write_all(const struct work *w, struct rb_error *e)
     int status = 0;
 
     if (o->out)
-        status = rb_html_write("-o", o->out, fill, &page, e);
+        status = rb_html_write("-o", o->out, fill_page, &page, e);
     else if (!o->json)
-        fill(stdout, &page);
+        fill_page(stdout, &page);
     if (status == 0)
         status = page.status;
     if (status == 0 && o->json)
-        status = cli_print_json(as_object(w), e);
+        status = cli_print_json(result_json(w), e);
     if (status == 0 && (fflush(stdout) == EOF || ferror(stdout)))
         status = rb_internal(e, "cannot write on standard output: %m");
     return status;
@@ -382,7 +382,7 @@ static bool has_race(const struct work *w)
 // What the caller has to know: suppressed is not the same as not read.
 enum { LIVE_ALL_SUPPRESSED = 3, LIVE_NOTHING_READ = 4 };
 
-static int live(const struct options *o)
+static int run_live(const struct options *o)
 {
     const struct rb_live_options options = {
         .name = "report",
@@ -412,10 +412,10 @@ int cmd_report(int argc, char **argv)
 {
     struct rb_error e = {0};
     struct options o;
-    int status = parse(argc, argv, &o);
+    int status = parse_options(argc, argv, &o);
 
     if (status < 0 && o.live) {
-        status = live(&o);
+        status = run_live(&o);
     } else if (status < 0) {
         struct work w = {.options = &o};
         rb_race_list_init(&w.races);

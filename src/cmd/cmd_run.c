@@ -35,7 +35,7 @@ static const char help_text[] =
     "\n"
     "Options of the runtime:\n";
 
-static void help(void)
+static void print_help(void)
 {
     fputs(help_text, stdout);
     for (int i = 0; i < RB_OPTIONS; i++)
@@ -44,7 +44,7 @@ static void help(void)
 
 // ---- options -------------------------------------------------------------------------------------------
 
-static void say(void *context, const char *line)
+static void keep_error(void *context, const char *line)
 {
     struct rb_error *e = context;
 
@@ -52,7 +52,7 @@ static void say(void *context, const char *line)
 }
 
 // The names of a table of samplers or engines are what is expected.
-static const char *expected(void *context, enum rb_option option, const char *value)
+static const char *describe_expected(void *context, enum rb_option option, const char *value)
 {
     static char text[384];
     struct rb_sampler_spec spec;
@@ -77,7 +77,7 @@ static const char *expected(void *context, enum rb_option option, const char *va
 static int take_option(struct rb_options *o, const char *text)
 {
     struct rb_error e = {0};
-    const struct rb_options_host host = {&e, say, expected};
+    const struct rb_options_host host = {&e, keep_error, describe_expected};
 
     if (!*text || rb_options_parse(o, text, "-o", &host)) {
         if (!*text)
@@ -132,7 +132,7 @@ bool run_preload(const char *command)
 }
 
 // What the user should know before the program starts. Returns -1 to go on, else an exit status.
-static int prepare(const char *path, const struct program *p)
+static int prepare_program(const char *path, const struct program *p)
 {
     struct rb_error e = {0}; // for its one line without control characters
 
@@ -182,7 +182,7 @@ static int prepare(const char *path, const struct program *p)
     return p->kind == PROGRAM_FOREIGN || run_preload("run") ? -1 : RB_EXIT_INTERNAL;
 }
 
-static int start(char **words, const struct rb_options *given, bool json)
+static int start_program(char **words, const struct rb_options *given, bool json)
 {
     struct rb_error e = {0};
     struct program p;
@@ -192,7 +192,7 @@ static int start(char **words, const struct rb_options *given, bool json)
     if (!path)
         return cli_fail("run", &e);
     program_look(path, &p);
-    status = prepare(path, &p);
+    status = prepare_program(path, &p);
     free(path);
     if (status >= 0)
         return status;
@@ -220,7 +220,7 @@ int cmd_run(int argc, char **argv)
     int c, status;
 
     struct rb_error wrong = {0};
-    const struct rb_options_host host = {&wrong, say, expected};
+    const struct rb_options_host host = {&wrong, keep_error, describe_expected};
 
     rb_options_init(&given);
     if (environment)
@@ -239,7 +239,7 @@ int cmd_run(int argc, char **argv)
             self_test = true;
             break;
         case 'h':
-            help();
+            print_help();
             return RB_EXIT_OK;
         default:
             return cli_bad_option("run", c, argv);
@@ -256,5 +256,5 @@ int cmd_run(int argc, char **argv)
     const char *tsan = getenv("TSAN_OPTIONS");
     if (tsan)
         rb_options_parse_tsan(&given, tsan, NULL);
-    return start(argv + optind, &given, json);
+    return start_program(argv + optind, &given, json);
 }

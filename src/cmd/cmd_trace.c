@@ -106,7 +106,7 @@ static int gen_share(const char *name, double *value)
 }
 
 // Takes one option. -1 to go on, else an exit status.
-static int take(struct options *o, int c, char **argv)
+static int take_option(struct options *o, int c, char **argv)
 {
     switch (c) {
     case 'o':
@@ -194,7 +194,7 @@ static void info_text(const struct rb_reader *r, const char *path)
                    h->events_of[op], 100.0 * (double)h->events_of[op] / (double)h->events);
 }
 
-static int info(const struct options *o, struct rb_error *e)
+static int print_info(const struct options *o, struct rb_error *e)
 {
     struct rb_reader r;
     int status = cli_open_trace("trace", o->inputs[0], o->lenient, &r, e);
@@ -225,7 +225,7 @@ static void print_event(const struct rb_reader *r, const struct rb_event *event,
     printf("\t%s\n", rb_reader_name(r, RBT_LOCATIONS, event->location, location));
 }
 
-static int cat(const struct options *o, struct rb_error *e)
+static int print_events(const struct options *o, struct rb_error *e)
 {
     struct rb_reader r;
     int status = cli_open_trace("trace", o->inputs[0], o->lenient, &r, e);
@@ -250,7 +250,7 @@ static int cat(const struct options *o, struct rb_error *e)
 
 // ---- import, export, check, gen ------------------------------------------------------------------------
 
-static int import(const struct options *o, struct rb_error *e)
+static int import_text(const struct options *o, struct rb_error *e)
 {
     struct rb_std_notes notes = {0};
     struct rb_writer w;
@@ -267,7 +267,7 @@ static int import(const struct options *o, struct rb_error *e)
 }
 
 // Half a text looks like a whole one.
-static void discard(const char *path)
+static void discard_file(const char *path)
 {
     struct stat st;
 
@@ -275,7 +275,7 @@ static void discard(const char *path)
         unlink(path);
 }
 
-static int export(const struct options *o, struct rb_error *e)
+static int export_text(const struct options *o, struct rb_error *e)
 {
     const bool to_file = o->output && strcmp(o->output, "-");
     uint64_t foreign = 0, renamed = 0;
@@ -295,7 +295,7 @@ static int export(const struct options *o, struct rb_error *e)
         if (fclose(out) && status == 0)
             status = rb_internal(e, "%s: cannot write: %m", o->output);
         if (status < 0)
-            discard(o->output);
+            discard_file(o->output);
     }
     rb_reader_close(&r);
     if (status == 0 && foreign)
@@ -308,7 +308,7 @@ static int export(const struct options *o, struct rb_error *e)
     return status;
 }
 
-static void note(const char *path, uint64_t count, const char *what)
+static void print_note(const char *path, uint64_t count, const char *what)
 {
     if (count)
         printf("%s: note: %" PRIu64 " %s\n", path, count, what);
@@ -328,19 +328,19 @@ static int check_one(const struct options *o, const char *path, struct rb_error 
     cli_progress_end(&progress);
     if (status == 0) {
         printf("%s: ok, %" PRIu64 " events\n", path, r.header.events);
-        note(path, n.unmatched_release, "releases of locks not held");
-        note(path, n.overlapping_acquire, "acquires of locks held elsewhere");
-        note(path, n.open_locks, "locks still held at the end");
-        note(path, n.exit_without_enter, "function exits without an entry");
-        note(path, n.runs_before_fork, "threads that run before they are forked");
-        note(path, n.forked_twice, "forks of a thread forked before");
-        note(path, n.runs_after_join, "events of threads already joined");
+        print_note(path, n.unmatched_release, "releases of locks not held");
+        print_note(path, n.overlapping_acquire, "acquires of locks held elsewhere");
+        print_note(path, n.open_locks, "locks still held at the end");
+        print_note(path, n.exit_without_enter, "function exits without an entry");
+        print_note(path, n.runs_before_fork, "threads that run before they are forked");
+        print_note(path, n.forked_twice, "forks of a thread forked before");
+        print_note(path, n.runs_after_join, "events of threads already joined");
     }
     rb_reader_close(&r);
     return status;
 }
 
-static int check(const struct options *o, struct rb_error *e)
+static int check_traces(const struct options *o, struct rb_error *e)
 {
     int status = 0;
 
@@ -349,7 +349,7 @@ static int check(const struct options *o, struct rb_error *e)
     return status;
 }
 
-static int gen(const struct options *o, struct rb_error *e)
+static int generate_trace(const struct options *o, struct rb_error *e)
 {
     struct cli_progress progress;
     int status;
@@ -366,8 +366,9 @@ static const struct verb {
     int least, most; // inputs
     bool writes;     // needs an output; may be given as the last plain argument
 } verbs[] = {
-    {"info", info, 1, 1, false},     {"cat", cat, 1, 1, false},           {"import", import, 1, 1, true},
-    {"export", export, 1, 1, false}, {"check", check, 1, 1 << 20, false}, {"gen", gen, 0, 0, true},
+    {"info", print_info, 1, 1, false},          {"cat", print_events, 1, 1, false},
+    {"import", import_text, 1, 1, true},        {"export", export_text, 1, 1, false},
+    {"check", check_traces, 1, 1 << 20, false}, {"gen", generate_trace, 0, 0, true},
 };
 
 static const struct verb *find_verb(const char *name)
@@ -396,12 +397,12 @@ int cmd_trace(int argc, char **argv)
     argc--;
     argv++;
     while ((c = getopt_long(argc, argv, ":ho:", long_options, NULL)) != -1)
-        if ((status = take(&o, c, argv)) >= 0)
+        if ((status = take_option(&o, c, argv)) >= 0)
             return status;
     o.inputs = argv + optind;
     o.input_count = argc - optind;
     // `import IN OUT`, `export IN OUT` and `gen OUT` work as well as -o OUT.
-    if (!o.output && o.input_count == verb->most + 1 && (verb->writes || verb->run == export))
+    if (!o.output && o.input_count == verb->most + 1 && (verb->writes || verb->run == export_text))
         o.output = o.inputs[--o.input_count];
     if (o.input_count < verb->least || o.input_count > verb->most)
         return cli_usage("trace", "%s: expected %s, found %d", verb->name,

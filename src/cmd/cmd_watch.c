@@ -66,7 +66,7 @@ struct watch {
 
 // ---- options -------------------------------------------------------------------------------------------
 
-static void complain(void *context, const char *line)
+static void keep_error(void *context, const char *line)
 {
     rb_bad_input(context, "%s", line); // the first one stays
 }
@@ -74,7 +74,7 @@ static void complain(void *context, const char *line)
 static int take_option(const char *text)
 {
     struct rb_error e = {0};
-    const struct rb_options_host host = {&e, complain, NULL};
+    const struct rb_options_host host = {&e, keep_error, NULL};
     struct rb_options o;
 
     rb_options_init(&o);
@@ -109,7 +109,7 @@ static bool take_share(const char *text, uint64_t *millionths)
     return true;
 }
 
-static int take(struct watch *w, int option, const char *value)
+static int take_value(struct watch *w, int option, const char *value)
 {
     switch (option) {
     case 'm':
@@ -147,7 +147,7 @@ static int take(struct watch *w, int option, const char *value)
 
 // Returns -1 to go on, else an exit status. Sets *alone if the program is to run without the agent, and
 // *is_plain if it is one to look at by itself, not a script.
-static int prepare(const char *path, bool *alone, bool *is_plain)
+static int prepare_program(const char *path, bool *alone, bool *is_plain)
 {
     struct rb_error e = {0};
     struct program p;
@@ -179,7 +179,7 @@ static int prepare(const char *path, bool *alone, bool *is_plain)
     return -1;
 }
 
-static bool preload(void)
+static bool preload_agent(void)
 {
     const char *agent = cli_lib_file(RB_WATCH_SHARED), *before = getenv("LD_PRELOAD");
 
@@ -215,7 +215,7 @@ static void set_settings(const struct watch *w)
 
 // ---- --json --------------------------------------------------------------------------------------------
 
-static char *temporary(struct rb_error *e)
+static char *make_temporary(struct rb_error *e)
 {
     const char *dir = getenv("TMPDIR");
     char *path = cli_text("%s/railbird-XXXXXX", dir && dir[0] == '/' ? dir : "/tmp");
@@ -245,7 +245,7 @@ static json_t *read_objects(const char *path)
 // Merged by the report command: the same race of several processes is one.
 static json_t *read_reports(const char *raw, struct rb_error *e)
 {
-    char *out = temporary(e), said[512];
+    char *out = make_temporary(e), said[512];
     json_t *all;
 
     if (!out)
@@ -270,7 +270,7 @@ static json_t *read_reports(const char *raw, struct rb_error *e)
     return all;
 }
 
-static json_t *as_json(const char *name, const struct launch *l, json_t *reports, const json_t *stats)
+static json_t *result_json(const char *name, const struct launch *l, json_t *reports, const json_t *stats)
 {
     json_t *races = json_array(), *candidates = json_array(), *one, *own = NULL, *object;
     size_t i;
@@ -292,7 +292,8 @@ static void say_if_nothing(const json_t *figures, const char *name)
 {
     struct rb_error e = {0}; // for its one line without control characters
 
-    if (run_total(figures, "samples") > 0 || json_object_get(json_array_get(figures, 0), "missing")) // or it has said why
+    if (run_total(figures, "samples") > 0 ||
+        json_object_get(json_array_get(figures, 0), "missing")) // or it has said why
         return;
     if (!json_array_size(figures))
         rb_bad_input(
@@ -317,7 +318,7 @@ static int run_attended(char **words, bool json, bool expects)
 {
     struct rb_error e = {0};
     struct launch l = {0};
-    char *reports = json ? temporary(&e) : NULL, *stats = !json || reports ? temporary(&e) : NULL;
+    char *reports = json ? make_temporary(&e) : NULL, *stats = !json || reports ? make_temporary(&e) : NULL;
 
     if (stats) {
         if (json)
@@ -331,7 +332,7 @@ static int run_attended(char **words, bool json, bool expects)
         else if (expects)
             say_if_nothing(figures, words[0]);
         if (!problem && json) {
-            json_t *object = as_json(words[0], &l, read_reports(reports, &e), figures);
+            json_t *object = result_json(words[0], &l, read_reports(reports, &e), figures);
             if (!object || json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0 ||
                 putchar('\n') == EOF || fflush(stdout) == EOF)
                 rb_internal(&e, "cannot write JSON on standard output: %m");
@@ -347,7 +348,7 @@ static int run_attended(char **words, bool json, bool expects)
 
 // ---- start ---------------------------------------------------------------------------------------------
 
-static int start(char **words, const struct watch *w)
+static int start_program(char **words, const struct watch *w)
 {
     struct rb_error e = {0};
     char *path = launch_need(words[0], &e);
@@ -357,12 +358,12 @@ static int start(char **words, const struct watch *w)
 
     if (!path)
         return cli_fail("watch", &e);
-    status = prepare(path, &alone, &is_plain);
+    status = prepare_program(path, &alone, &is_plain);
     free(path);
     if (status >= 0)
         return status;
     set_settings(w);
-    if (!alone && !preload())
+    if (!alone && !preload_agent())
         return RB_EXIT_INTERNAL;
     rb_options_init(&given);
     if (getenv("RAILBIRD_OPTIONS")) // the program says what is wrong with it
@@ -412,12 +413,12 @@ int cmd_watch(int argc, char **argv)
         case '?':
             return cli_bad_option("watch", c, argv);
         default:
-            status = take(&w, c, optarg);
+            status = take_value(&w, c, optarg);
             if (status >= 0)
                 return status;
         }
     }
     if (optind == argc)
         return cli_usage("watch", "which program?");
-    return start(argv + optind, &w);
+    return start_program(argv + optind, &w);
 }

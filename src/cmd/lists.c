@@ -6,7 +6,7 @@
 
 #include "cmd/cli.h"
 
-static size_t commas(const char *text)
+static size_t count_commas(const char *text)
 {
     size_t n = 0;
 
@@ -34,7 +34,7 @@ static int bad_engine(const char *command, const char *name)
 int cli_engine_list(const char *command, const char *text, const struct rb_engine_ops ***engines,
                     size_t *count)
 {
-    const struct rb_engine_ops **list = calloc(commas(text) + 1, sizeof(*list));
+    const struct rb_engine_ops **list = calloc(count_commas(text) + 1, sizeof(*list));
     char *copy = strdup(text), *rest = copy;
     int status = list && copy ? -1 : out_of_memory(command);
 
@@ -85,7 +85,7 @@ static size_t sampler_length(const char *text)
 
 int cli_sampler_list(const char *command, const char *text, struct rb_sampler_spec **samplers, size_t *count)
 {
-    struct rb_sampler_spec *list = calloc(commas(text) + 1, sizeof(*list));
+    struct rb_sampler_spec *list = calloc(count_commas(text) + 1, sizeof(*list));
     struct rb_error e = {0};
 
     *samplers = list;

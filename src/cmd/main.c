@@ -29,7 +29,7 @@ static const struct {
     {"code-table", cmd_code_table, NULL},
 };
 
-static void help(FILE *out)
+static void print_help(FILE *out)
 {
     fputs("Finds data races in C and C++ programs, and measures those who do.\n\n"
           "usage: railbird COMMAND [ARGUMENTS]     railbird COMMAND -h\n\n",
@@ -57,11 +57,11 @@ static int run_command(int argc, char **argv)
     if (done >= 0)
         return done;
     if (argc < 2) {
-        help(stderr);
+        print_help(stderr);
         return RB_EXIT_USAGE;
     }
     if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
-        help(stdout);
+        print_help(stdout);
         return RB_EXIT_OK;
     }
     if (!strcmp(argv[1], "--version")) {

@@ -17,7 +17,7 @@ static struct rb_elf_module *open_module(struct record_names *n, const struct rb
     return *module && rb_elf_module_state(*module) == RB_ELF_MODULE_READABLE ? *module : NULL;
 }
 
-static const char *text(const json_t *object, const char *key)
+static const char *member_text(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
@@ -46,7 +46,7 @@ static bool name_code(void *context, const struct rb_raw_module *m, uint64_t off
 {
     json_t *frames = frames_at(context, m, offset);
     const json_t *frame = json_array_get(frames, 0);
-    const char *function = text(frame, "function"), *file = text(frame, "file");
+    const char *function = member_text(frame, "function"), *file = member_text(frame, "file");
 
     if (function && file)
         snprintf(name, room, "%s %s:%d", function, base_name(file),
@@ -61,7 +61,7 @@ static bool name_function(void *context, const struct rb_raw_module *m, uint64_t
                           size_t room)
 {
     json_t *frames = frames_at(context, m, offset);
-    const char *function = text(json_array_get(frames, json_array_size(frames) - 1), "function");
+    const char *function = member_text(json_array_get(frames, json_array_size(frames) - 1), "function");
 
     if (function)
         snprintf(name, room, "%s", function);
@@ -89,7 +89,7 @@ static bool add_symbol(struct record_names *n, const struct rb_raw_module *m, ui
 {
     struct rb_elf_module *module = open_module(n, m);
     json_t *variable = module ? rb_elf_module_data(module, address - m->bias) : NULL;
-    const char *name = text(variable, "name");
+    const char *name = member_text(variable, "name");
     const uint64_t from = address - (uint64_t)json_integer_value(json_object_get(variable, "name_offset"));
     struct record_symbol *bigger = name ? realloc(n->symbol, (n->symbols + 1) * sizeof(*bigger)) : NULL;
 

@@ -63,7 +63,7 @@ static struct program seen_as(const void *bytes, size_t size)
 
     assert_non_null(copy);
     memcpy(copy, bytes, size);
-    look(&(struct file){copy, size}, &p);
+    classify_file(&(struct file){copy, size}, &p);
     free(copy);
     return p;
 }

@@ -19,7 +19,7 @@
 #include "cmd/doctor/doctor.h"
 
 // The number in a file of /proc; `missing` if there is none.
-static long setting(const char *path, long missing)
+static long read_setting(const char *path, long missing)
 {
     char *text = cli_read_file(path, NULL);
     const long value = text && *text ? strtol(text, NULL, 10) : missing;
@@ -138,7 +138,7 @@ static int try_breakpoint(void)
 
 void check_breakpoints(struct finding *f)
 {
-    const long paranoid = setting("/proc/sys/kernel/perf_event_paranoid", -2);
+    const long paranoid = read_setting("/proc/sys/kernel/perf_event_paranoid", -2);
     const int result = in_child(try_breakpoint);
 
     switch (result) {
@@ -183,7 +183,7 @@ void check_ptrace(struct finding *f)
 {
     static const char *const meaning[] = {"any process of the same user", "children only",
                                           "administrators only", "nobody"};
-    const long scope = setting("/proc/sys/kernel/yama/ptrace_scope", 0);
+    const long scope = read_setting("/proc/sys/kernel/yama/ptrace_scope", 0);
 
     finding_set(f, FINDING_OK, "ptrace_scope %ld: %s may be traced; railbird does not need it, debuggers do",
                 scope, scope >= 0 && scope < (long)RB_LENGTH(meaning) ? meaning[scope] : "?");
@@ -230,11 +230,11 @@ void check_text_pages(struct finding *f)
 void check_aslr(struct finding *f)
 {
     finding_set(f, FINDING_OK, "randomize_va_space %ld, mmap_rnd_bits %ld: any setting works",
-                setting("/proc/sys/kernel/randomize_va_space", -1),
-                setting("/proc/sys/vm/mmap_rnd_bits", -1));
+                read_setting("/proc/sys/kernel/randomize_va_space", -1),
+                read_setting("/proc/sys/vm/mmap_rnd_bits", -1));
 }
 
-static const char *limit(int which)
+static const char *describe_limit(int which)
 {
     struct rlimit l;
 
@@ -250,8 +250,8 @@ void check_limits(struct finding *f)
     struct rlimit l;
     const bool tight = getrlimit(RLIMIT_AS, &l) == 0 && l.rlim_cur < wanted;
 
-    finding_set(f, tight ? FINDING_WARN : FINDING_OK, "address space %s, stack %s, core %s", limit(RLIMIT_AS),
-                limit(RLIMIT_STACK), limit(RLIMIT_CORE));
+    finding_set(f, tight ? FINDING_WARN : FINDING_OK, "address space %s, stack %s, core %s",
+                describe_limit(RLIMIT_AS), describe_limit(RLIMIT_STACK), describe_limit(RLIMIT_CORE));
     if (tight)
         finding_change(f, "raise 'ulimit -v' to 256 MB or more, or give the runtime less: -o memory=16M");
 }

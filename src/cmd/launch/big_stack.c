@@ -14,7 +14,7 @@ static struct {
     int argc, status;
 } call;
 
-static void begin(void)
+static void run_on_stack(void)
 {
     call.status = call.command(call.argc, call.argv);
 }
@@ -36,7 +36,7 @@ int cli_with_stack(int (*command)(int argc, char **argv), int argc, char **argv)
     there.uc_stack.ss_sp = stack;
     there.uc_stack.ss_size = STACK_BYTES;
     there.uc_link = &here;
-    makecontext(&there, begin, 0);
+    makecontext(&there, run_on_stack, 0);
     swapcontext(&here, &there);
     return call.status;
 }

@@ -135,7 +135,7 @@ static const int forwarded[] = {SIGTERM,  SIGHUP,  SIGUSR1, SIGUSR2, SIGALRM,
 
 static volatile pid_t child;
 
-static void forward(int signal, siginfo_t *info, void *context)
+static void forward_signal(int signal, siginfo_t *info, void *context)
 {
     const int before = errno;
 
@@ -147,7 +147,7 @@ static void forward(int signal, siginfo_t *info, void *context)
 
 int launch_run(char *const *words, int stdout_to, struct launch *l)
 {
-    struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = forward_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigaction before[RB_LENGTH(forwarded)], child_before;
     const struct sigaction waits = {.sa_handler = SIG_DFL};
     int pipes[2], problem = 0;

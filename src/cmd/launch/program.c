@@ -17,17 +17,17 @@ struct file {
     size_t size;
 };
 
-static const void *at(const struct file *f, uint64_t offset, uint64_t size)
+static const void *bytes_at(const struct file *f, uint64_t offset, uint64_t size)
 {
     return offset <= f->size && size <= f->size - offset ? f->bytes + offset : NULL;
 }
 
 // A table of `count` entries of `entry` bytes.
-static const void *table(const struct file *f, uint64_t offset, uint64_t count, uint64_t entry)
+static const void *table_at(const struct file *f, uint64_t offset, uint64_t count, uint64_t entry)
 {
     uint64_t size;
 
-    return __builtin_mul_overflow(count, entry, &size) ? NULL : at(f, offset, size);
+    return __builtin_mul_overflow(count, entry, &size) ? NULL : bytes_at(f, offset, size);
 }
 
 struct strings {
@@ -77,7 +77,7 @@ static void look_at_dynamic(const Elf64_Dyn *entry, size_t count, struct strings
 static void look_at_sections(const struct file *f, const Elf64_Ehdr *header, struct program *p,
                              struct seen *seen)
 {
-    const Elf64_Shdr *section = table(f, header->e_shoff, header->e_shnum, sizeof(*section));
+    const Elf64_Shdr *section = table_at(f, header->e_shoff, header->e_shnum, sizeof(*section));
 
     if (header->e_shentsize != sizeof(*section) || header->e_shoff % _Alignof(Elf64_Shdr) || !section)
         return;
@@ -88,8 +88,8 @@ static void look_at_sections(const struct file *f, const Elf64_Ehdr *header, str
         if ((!symbols && s->sh_type != SHT_DYNAMIC) || s->sh_link >= header->e_shnum || s->sh_offset % 8)
             continue;
         const Elf64_Shdr *n = &section[s->sh_link];
-        const struct strings names = {at(f, n->sh_offset, n->sh_size), n->sh_size};
-        const void *content = at(f, s->sh_offset, s->sh_size);
+        const struct strings names = {bytes_at(f, n->sh_offset, n->sh_size), n->sh_size};
+        const void *content = bytes_at(f, s->sh_offset, s->sh_size);
         if (!names.text || !content)
             continue;
         if (symbols)
@@ -101,7 +101,7 @@ static void look_at_sections(const struct file *f, const Elf64_Ehdr *header, str
 
 static void look_at_segments(const struct file *f, const Elf64_Ehdr *header, struct program *p)
 {
-    const Elf64_Phdr *segment = table(f, header->e_phoff, header->e_phnum, sizeof(*segment));
+    const Elf64_Phdr *segment = table_at(f, header->e_phoff, header->e_phnum, sizeof(*segment));
 
     if (header->e_phentsize != sizeof(*segment) || header->e_phoff % _Alignof(Elf64_Phdr) || !segment)
         return;
@@ -109,16 +109,17 @@ static void look_at_segments(const struct file *f, const Elf64_Ehdr *header, str
         if (segment[i].p_type != PT_INTERP)
             continue;
         p->loader = true;
-        const struct strings content = {at(f, segment[i].p_offset, segment[i].p_filesz), segment[i].p_filesz};
+        const struct strings content = {bytes_at(f, segment[i].p_offset, segment[i].p_filesz),
+                                        segment[i].p_filesz};
         const char *path = content.text ? name_at(content, 0) : "", *slash = strrchr(path, '/');
         if (*path && strcmp(slash ? slash + 1 : path, "ld-linux-x86-64.so.2"))
             snprintf(p->refuses, sizeof(p->refuses), "it has a libc of its own (its loader is %.100s)", path);
     }
 }
 
-static void look(const struct file *f, struct program *p)
+static void classify_file(const struct file *f, struct program *p)
 {
-    const Elf64_Ehdr *header = at(f, 0, sizeof(*header));
+    const Elf64_Ehdr *header = bytes_at(f, 0, sizeof(*header));
     struct seen seen = {0};
 
     if (f->size < 5 || memcmp(f->bytes, ELFMAG, SELFMAG))
@@ -183,7 +184,7 @@ void program_look(const char *path, struct program *p)
         void *bytes = mmap(NULL, f.size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes != MAP_FAILED) {
             f.bytes = bytes;
-            look(&f, p);
+            classify_file(&f, p);
             munmap(bytes, f.size);
         }
     }

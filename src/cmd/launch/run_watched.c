@@ -142,7 +142,7 @@ static void say_if_nothing(const json_t *all, const char *name)
 }
 
 // What this run added to the file, in a file of its own; NULL if it added nothing.
-static char *copy_of(const struct sink *s, struct rb_error *e)
+static char *copy_added(const struct sink *s, struct rb_error *e)
 {
     FILE *in = sink_read(s), *out;
     char bytes[8192], *path = NULL;
@@ -163,7 +163,7 @@ static char *copy_of(const struct sink *s, struct rb_error *e)
 // Symbolized by the report command, a record a line.
 static json_t *read_races(const struct sink *s, const struct rb_options *given, struct rb_error *e)
 {
-    char *raw = copy_of(s, e), *out = raw ? make_temporary(e) : NULL, said[512];
+    char *raw = copy_added(s, e), *out = raw ? make_temporary(e) : NULL, said[512];
     json_t *races = json_array(), *one;
     struct cli_words words = {0};
 
@@ -193,8 +193,8 @@ static json_t *read_races(const struct sink *s, const struct rb_options *given, 
     return races;
 }
 
-static json_t *as_json(const char *name, const struct launch *l, const struct program *p, const json_t *all,
-                       json_t *races)
+static json_t *result_json(const char *name, const struct launch *l, const struct program *p,
+                           const json_t *all, json_t *races)
 {
     json_t *stats = own_stats(all, l->pid);
     const bool hooks = p->kind == PROGRAM_OURS || p->kind == PROGRAM_SHARED || run_total(all, "accesses") > 0;
@@ -244,7 +244,7 @@ int run_watched(char **words, const struct rb_options *given, const struct progr
             if (p->kind == PROGRAM_OURS || p->kind == PROGRAM_SHARED)
                 say_if_nothing(all, words[0]);
             if (json)
-                print_json(as_json(words[0], &l, p, all, read_races(&races, given, &e)), &e);
+                print_json(result_json(words[0], &l, p, all, read_races(&races, given, &e)), &e);
             json_decref(all);
         }
     }

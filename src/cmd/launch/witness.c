@@ -1,5 +1,5 @@
-#include "base/atomic.h"
 #include "cmd/launch/witness.h"
+#include "base/atomic.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ static struct seen *seen;
 static int64_t handled[NSIG]; // when we were last asked about each signal
 static pid_t witness;
 
-static int64_t now(void)
+static int64_t read_clock(void)
 {
     struct timespec t;
 
@@ -33,7 +33,7 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000 * MS + t.tv_nsec;
 }
 
-static void watch(const sigset_t *signals, pid_t parent)
+static void run_witness(const sigset_t *signals, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close_range(0, ~0u, 0); // whoever waits for the end of a pipe does not wait for us
@@ -43,7 +43,7 @@ static void watch(const sigset_t *signals, pid_t parent)
         if (signal == SIGRTMAX)
             rb_store_release(&seen->asked, info.si_value.sival_int);
         else if (signal > 0)
-            rb_store_relaxed(&seen->arrived[signal], now());
+            rb_store_relaxed(&seen->arrived[signal], read_clock());
     }
     _exit(0);
 }
@@ -62,7 +62,7 @@ void witness_start(const sigset_t *signals)
     sigaddset(&and_question, SIGRTMAX);
     witness = fork();
     if (witness == 0)
-        watch(&and_question, parent);
+        run_witness(&and_question, parent);
 }
 
 void witness_end(void)
@@ -102,7 +102,7 @@ static bool witness_got(int signal, int64_t before)
 
 bool witness_saw(int signal)
 {
-    const int64_t recent = now() - (int64_t)RECENT * MS,
+    const int64_t recent = read_clock() - (int64_t)RECENT * MS,
                   since = handled[signal] < recent ? handled[signal] : recent;
     bool saw = false;
 
@@ -115,6 +115,6 @@ bool witness_saw(int signal)
         ask_witness();
         saw = witness_got(signal, since);
     }
-    handled[signal] = now();
+    handled[signal] = read_clock();
     return saw;
 }

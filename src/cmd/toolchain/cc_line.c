@@ -122,8 +122,8 @@ static const char *const code_suffixes[] = {
     "cpp", "CPP", "c++", "C", "cppm", "ixx", "ccm", "cxxm", "c++m", "tcc",
 };
 static const char *const fortran_suffixes[] = {
-    "f",   "for", "ftn", "f77", "f90", "f95", "f03", "f08", "f18",
-    "F",   "FOR", "FTN", "F77", "F90", "F95", "F03", "F08", "F18", "fpp", "FPP",
+    "f",   "for", "ftn", "f77", "f90", "f95", "f03", "f08", "f18", "F",
+    "FOR", "FTN", "F77", "F90", "F95", "F03", "F08", "F18", "fpp", "FPP",
 };
 static const char *const fortran_languages[] = {"f77", "f77-cpp-input", "f95", "f95-cpp-input"};
 static const char *const header_suffixes[] = {"h", "hh", "H", "hp", "hxx", "hpp", "HPP", "h++"};
@@ -144,7 +144,7 @@ static bool is_one_of(const char *word, const char *const *list, size_t n)
 }
 #define IS_ONE_OF(word, list) is_one_of(word, list, RB_LENGTH(list))
 
-static const char *behind(const char *word, const char *start)
+static const char *text_after(const char *word, const char *start)
 {
     const size_t n = strlen(start);
 
@@ -159,12 +159,12 @@ static enum kind kind_of(const char *file, const char *language)
     const char *dot = strrchr(file, '.');
 
     if (language && strcmp(language, "none")) {
-        const char *rest = behind(language, "objective-c");
+        const char *rest = text_after(language, "objective-c");
         if (IS_ONE_OF(language, fortran_languages))
             return KIND_FORTRAN;
         if (!rest)
-            rest = behind(language, "c++");
-        if (!rest && strcmp(language, "c") && strcmp(language, "cpp-output") && !behind(language, "c-"))
+            rest = text_after(language, "c++");
+        if (!rest && strcmp(language, "c") && strcmp(language, "cpp-output") && !text_after(language, "c-"))
             return KIND_OBJECT;
         return strstr(language, "-header") ? KIND_HEADER : KIND_CODE;
     }
@@ -179,8 +179,8 @@ static enum kind kind_of(const char *file, const char *language)
 }
 
 // One item of a -fsanitize= or -fno-sanitize= list.
-static void sanitizer(struct cc_line *line, const char *name, size_t length, bool on, unsigned *conflicts,
-                      unsigned *others)
+static void read_sanitizer(struct cc_line *line, const char *name, size_t length, bool on,
+                           unsigned *conflicts, unsigned *others)
 {
     const bool all = length == 3 && !strncmp(name, "all", 3);
 
@@ -199,11 +199,12 @@ static void sanitizer(struct cc_line *line, const char *name, size_t length, boo
         (*others)++;
 }
 
-static void sanitizers(struct cc_line *line, const char *list, bool on, unsigned *conflicts, unsigned *others)
+static void read_sanitizers(struct cc_line *line, const char *list, bool on, unsigned *conflicts,
+                            unsigned *others)
 {
     while (*list) {
         const size_t n = strcspn(list, ",");
-        sanitizer(line, list, n, on, conflicts, others);
+        read_sanitizer(line, list, n, on, conflicts, others);
         list += n + (list[n] == ',');
     }
 }
@@ -222,12 +223,12 @@ static void linker_word(struct cc_line *line, const char *word, size_t length)
     line->partial |= IS_ONE_OF(text, partial);
 }
 
-static void option(struct cc_line *line, const char *word, unsigned *conflicts, unsigned *others)
+static void read_option(struct cc_line *line, const char *word, unsigned *conflicts, unsigned *others)
 {
     const char *rest;
 
-    if (IS_ONE_OF(word, queries) || behind(word, "-print-") || behind(word, "--print-") ||
-        behind(word, "--help="))
+    if (IS_ONE_OF(word, queries) || text_after(word, "-print-") || text_after(word, "--print-") ||
+        text_after(word, "--help="))
         line->query = true;
     else if (IS_ONE_OF(word, stopping))
         line->stops = true;
@@ -241,19 +242,19 @@ static void option(struct cc_line *line, const char *word, unsigned *conflicts, 
         line->static_cxx = true;
     else if (!strcmp(word, "-nostdlib") || !strcmp(word, "--no-standard-libraries"))
         line->bare = true;
-    else if ((rest = behind(word, "-fsanitize=")))
-        sanitizers(line, rest, true, conflicts, others);
-    else if ((rest = behind(word, "-fno-sanitize=")))
-        sanitizers(line, rest, false, conflicts, others);
-    else if ((rest = behind(word, "-Wl,")))
+    else if ((rest = text_after(word, "-fsanitize=")))
+        read_sanitizers(line, rest, true, conflicts, others);
+    else if ((rest = text_after(word, "-fno-sanitize=")))
+        read_sanitizers(line, rest, false, conflicts, others);
+    else if ((rest = text_after(word, "-Wl,")))
         while (*rest) {
             const size_t n = strcspn(rest, ",");
             linker_word(line, rest, n);
             rest += n + (rest[n] == ',');
         }
-    else if (behind(word, "-l"))
+    else if (text_after(word, "-l"))
         line->inputs = true;
-    else if (behind(word, "-flto"))
+    else if (text_after(word, "-flto"))
         line->lto = true;
 }
 
@@ -284,10 +285,10 @@ void cc_line_read(struct cc_line *line, const struct cli_words *arguments)
             else if (!strcmp(word, "-l"))
                 line->inputs = true;
             i += value != NULL;
-        } else if (behind(word, "-x") && word[2] >= 'a' && word[2] <= 'z') { // not Intel's -xHost
+        } else if (text_after(word, "-x") && word[2] >= 'a' && word[2] <= 'z') { // not Intel's -xHost
             language = word + 2;
         } else {
-            option(line, word, &conflicts, &others);
+            read_option(line, word, &conflicts, &others);
         }
     }
     line->stops |= line->code && only_headers;
@@ -351,7 +352,7 @@ static void add_linker_list(struct cli_words *out, const char *list)
 }
 
 // How many words from here on ask for no undefined symbols: "-z defs", "-Xlinker -z -Xlinker defs", ...
-static size_t demand(char *const *word)
+static size_t count_demand(char *const *word)
 {
     if (!strcmp(word[0], "-z") && word[1] && !strcmp(word[1], "defs"))
         return 2;
@@ -378,7 +379,7 @@ void cc_line_for_link(struct cli_words *out, const struct cc_line *line, const s
     for (size_t i = 0; i < arguments->count; i++) {
         char *const *word = &arguments->word[i];
         const char *rest;
-        const size_t dropped = line->shared && !only_files ? demand(word) : 0;
+        const size_t dropped = line->shared && !only_files ? count_demand(word) : 0;
 
         if (dropped) {
             i += dropped - 1;
@@ -388,11 +389,11 @@ void cc_line_for_link(struct cli_words *out, const struct cc_line *line, const s
             cli_words_add(out, *word);
             if (word[1])
                 cli_words_add(out, arguments->word[++i]);
-        } else if ((rest = behind(*word, "-fsanitize="))) {
+        } else if ((rest = text_after(*word, "-fsanitize="))) {
             add_without_thread(out, "-fsanitize=", rest);
-        } else if ((rest = behind(*word, "-fno-sanitize="))) {
+        } else if ((rest = text_after(*word, "-fno-sanitize="))) {
             add_without_thread(out, "-fno-sanitize=", rest);
-        } else if (line->shared && (rest = behind(*word, "-Wl,"))) {
+        } else if (line->shared && (rest = text_after(*word, "-Wl,"))) {
             add_linker_list(out, rest);
         } else if (line->other || !IS_ONE_OF(*word, runtime_choice)) {
             cli_words_add(out, *word);

@@ -34,7 +34,7 @@ const char *cli_tool_path(void)
 }
 
 // The folder above the one the program is in.
-static const char *prefix(void)
+static const char *find_prefix(void)
 {
     static char path[PATH_MAX];
 
@@ -54,14 +54,15 @@ static const char *prefix(void)
 // RB_LIBDIR and RB_LIBEXECDIR may be absolute.
 static const char *installed_file(const char *folder, const char *name)
 {
-    return folder[0] == '/' ? cli_text("%s/%s", folder, name) : cli_text("%s/%s/%s", prefix(), folder, name);
+    return folder[0] == '/' ? cli_text("%s/%s", folder, name)
+                            : cli_text("%s/%s/%s", find_prefix(), folder, name);
 }
 
 // Build folders have their libraries in lib, whatever it will be called once installed.
 const char *cli_lib_file(const char *name)
 {
     const char *installed = installed_file(RB_LIBDIR, name);
-    const char *built = cli_text("%s/lib/%s", prefix(), name);
+    const char *built = cli_text("%s/lib/%s", find_prefix(), name);
 
     return access(installed, F_OK) == 0 && access(built, F_OK) != 0 ? installed : built;
 }
@@ -69,7 +70,7 @@ const char *cli_lib_file(const char *name)
 const char *cli_libexec_file(const char *name)
 {
     const char *installed = installed_file(RB_LIBEXECDIR "/railbird", name);
-    const char *built = cli_text("%s/libexec/railbird/%s", prefix(), name);
+    const char *built = cli_text("%s/libexec/railbird/%s", find_prefix(), name);
 
     return access(installed, F_OK) == 0 && access(built, F_OK) != 0 ? installed : built;
 }
@@ -79,10 +80,11 @@ bool cli_need_file(const char *command, const char *path)
     if (access(path, R_OK) == 0)
         return true;
     if (cli_tool_path()[0] != '/')
-        fprintf(stderr,
-                "railbird %s: the runtime is not found: /proc is not mounted, and the name railbird was started "
-                "by leads nowhere\n",
-                command);
+        fprintf(
+            stderr,
+            "railbird %s: the runtime is not found: /proc is not mounted, and the name railbird was started "
+            "by leads nowhere\n",
+            command);
     else
         fprintf(stderr,
                 "railbird %s: the runtime is not there: expected %s; run 'make' in the source, or 'make "

@@ -1,4 +1,4 @@
-// The twin of race.c: the same two writes in the same order, under a lock. A report here is a false one.
+// The twin of unlocked.c: the same two writes in the same order, under a lock. A report here is a false one.
 #include <pthread.h>
 
 #include "cmd/doctor/selftest/selftest.h"
@@ -6,7 +6,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 int shared; // not static: a compiler may leave out what nobody reads
 
-static void *first(void *unused)
+static void *write_first(void *unused)
 {
     pthread_mutex_lock(&lock);
     shared = 1;
@@ -15,7 +15,7 @@ static void *first(void *unused)
     return unused;
 }
 
-static void *second(void *unused)
+static void *write_second(void *unused)
 {
     rb_unseen_wait();
     pthread_mutex_lock(&lock);
@@ -26,5 +26,5 @@ static void *second(void *unused)
 
 int main(void)
 {
-    return rb_two_threads(first, second);
+    return rb_two_threads(write_first, write_second);
 }

@@ -7,14 +7,14 @@
 
 int shared; // not static: a compiler may leave out what nobody reads
 
-static void *first(void *unused)
+static void *write_first(void *unused)
 {
     shared = 1;
     rb_unseen_signal();
     return unused;
 }
 
-static void *second(void *unused)
+static void *write_second(void *unused)
 {
     rb_unseen_wait();
     shared = 2;
@@ -23,5 +23,5 @@ static void *second(void *unused)
 
 int main(void)
 {
-    return rb_two_threads(first, second);
+    return rb_two_threads(write_first, write_second);
 }
