@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
-#include "report/lines.h"
 #include "report/live/live.h"
 #include "report/page.h"
+#include "report/race_record.h"
 #include "report/report.h"
 #include "report/suppress.h"
-#include "report/symbols/symbolize.h"
+#include "report/symbols/symbols.h"
 
 #ifndef RB_VERSION
 #define RB_VERSION "unknown"

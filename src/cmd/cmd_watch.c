@@ -20,7 +20,7 @@
 #include "cmd/toolchain/install.h"
 #include "report/report.h"
 #include "report/suppress.h"
-#include "report/symbols/symbolize.h"
+#include "report/symbols/symbols.h"
 #include "watch/code_table/code_table_build.h"
 
 #define RB_WATCH_SHARED "librailbird_watch.so"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/symbols/module.h"
+#include "report/symbols/symbols.h"
 
 // NULL if the file is not what ran, or cannot be read.
 static struct rb_elf_module *open_module(struct record_names *n, const struct rb_raw_module *m)

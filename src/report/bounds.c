@@ -1,4 +1,4 @@
-#include "report/bounds.h"
+#include "report/race_record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/groups.h"
+#include "report/cause.h"
 #include "report/report.h"
-#include "report/sentences.h"
-#include "report/symbols/source.h"
+#include "report/symbols/symbols.h"
 
 #define AROUND     3u                // lines of source before and after
 #define FULL_BYTES ((size_t)4 << 20) // with stacks and source; beyond, a race is a line and what follows it

@@ -1,12 +1,9 @@
-#include "report/lines.h"
+#include "report/race_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "report/bounds.h"
-#include "report/race_record.h"
 
 struct input {
     FILE *in;

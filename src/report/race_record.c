@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/bounds.h"
-
 // ---- members -------------------------------------------------------------------------------------------
 
 const char *rb_member_text(const json_t *object, const char *key)

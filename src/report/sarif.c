@@ -10,10 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/bounds.h"
-#include "report/groups.h"
+#include "report/cause.h"
+#include "report/race_record.h"
 #include "report/report.h"
-#include "report/sentences.h"
 
 #define SCHEMA "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 #define ROOT   "SRCROOT"

@@ -1,4 +1,4 @@
-#include "report/sentences.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/bounds.h"
+#include "report/race_record.h"
 
 static char *format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static char *format_text(const char *format, ...)

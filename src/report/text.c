@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/groups.h"
+#include "report/cause.h"
 #include "report/report.h"
-#include "report/sentences.h"
 
 // Names come from the program; they must not move the cursor or begin a line. Frees the text.
 static void put_text(FILE *out, const char *before, char *text, const char *after)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/bounds.h"
+#include "report/race_record.h"
 
 static void texts(void **state)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "report/symbols/demangle.h"
+#include "report/symbols/symbols.h"
 
 static char out[4096];
 

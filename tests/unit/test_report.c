@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "report/report.h"
-#include "report/sentences.h"
 
 static json_t *parse(const char *line)
 {

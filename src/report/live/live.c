@@ -10,7 +10,7 @@
 #include "base/append.h"
 #include "report/report.h"
 #include "report/suppress.h"
-#include "report/symbols/symbolize.h"
+#include "report/symbols/symbols.h"
 
 struct rb_live {
     const struct rb_live_options *options;

@@ -3,7 +3,7 @@
 // 300 characters stand for gigabytes. Therefore libiberty's printer is left as soon as its output is too long
 // or its time is up. Both exits are jumps: in this interface libiberty holds no lock and takes no memory but
 // stack, of which it needs at most 2 MiB, for names of at most 1,024 characters.
-#include "report/symbols/demangle.h"
+#include "report/symbols/symbols.h"
 
 #include <demangle.h>
 #include <setjmp.h>

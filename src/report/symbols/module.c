@@ -1,6 +1,6 @@
 // libdw does the work; this file asks the right questions in the right order. clang writes no .debug_aranges,
 // so a miss there proves nothing and all compilation units are asked.
-#include "report/symbols/module.h"
+#include "report/symbols/symbols.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -12,9 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/bounds.h"
 #include "report/race_record.h"
-#include "report/symbols/demangle.h"
 
 struct variable {
     Dwarf_Addr at;

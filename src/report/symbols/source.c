@@ -1,4 +1,4 @@
-#include "report/symbols/source.h"
+#include "report/symbols/symbols.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "report/symbols/symbolize.h"
+#include "report/symbols/symbols.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "report/race_record.h"
-#include "report/symbols/module.h"
 
 struct open_module {
     char *path, *build_id; // build_id "" if the report had none
