@@ -1,3 +1,4 @@
+// Bounds on the texts of a report: UTF-8, JSON values and the names of functions.
 #include "report/race_record.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 // ---- cause ---------------------------------------------------------------------------------------------
 
-// The frame that the innermost instruction belongs to: functions inlined there come before it.
+// Returns the frame that owns the innermost instruction: functions inlined there come before it.
 static const json_t *frame_of_code(const json_t *stack)
 {
     const json_t *frame = json_array_get(stack, 0);
@@ -19,7 +19,7 @@ static const json_t *frame_of_code(const json_t *stack)
     return frame;
 }
 
-// A text for one side of the race; NULL when memory is out.
+// Returns a text for one side of the race; NULL if out of memory.
 static char *describe_side(const json_t *access, bool by_instruction)
 {
     const json_t *frame = frame_of_code(json_object_get(access, "stack"));
@@ -50,7 +50,8 @@ static void put_instructions(FILE *out, const json_t *stack)
     free(before);
 }
 
-// Prints what the data is. Returns false if it has no name that other races on it would have.
+// Prints the name of the data. Returns false if other races on the same data could have another name for
+// it.
 static bool put_data(FILE *out, const json_t *location)
 {
     const char *kind = rb_member_text(location, "kind"), *name = rb_member_text(location, "name"),
@@ -115,7 +116,7 @@ void rb_race_cause(const json_t *record, char cause[RB_ID_SIZE])
 
 // ---- groups --------------------------------------------------------------------------------------------
 
-// Returns the number of the race's group. Where memory is out each is a group of its own.
+// Returns the number of the race's group. If out of memory, each race is a group of its own.
 static size_t group_of(json_t *index, const struct rb_race *race, size_t next)
 {
     char key[RB_ID_SIZE + 2];
@@ -128,7 +129,7 @@ static size_t group_of(json_t *index, const struct rb_race *race, size_t next)
     return next;
 }
 
-// Counts the races of each group, so that `others` have their places.
+// Counts the races of each group, and gives each group its part of the array for `others`.
 static void place_others(struct rb_groups *g, const size_t *group, size_t races)
 {
     const struct rb_race **next = g->races;

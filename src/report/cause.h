@@ -1,6 +1,6 @@
 // The cause of a race: one mistake may make many races. x264 copies a struct of 22 KB that another thread
-// writes: one missing wait, and a race for each function that writes a member. A report shows one race of each
-// cause, and counts and names the others.
+// writes: one missing wait, and a race for each function that writes a member. A report shows one race of
+// each cause, and counts and names the others.
 //
 // Rule: two races have one cause if they are on the same data, and in the same two functions.
 //   data       the global variable; for blocks of the heap, the stack of their allocation

@@ -1,29 +1,24 @@
-// One page a report: a filter, a line a race, behind each line both stacks side by side with the source
-// around their frames. Self-contained: style and the few lines of script are in it, a policy forbids
-// everything else. Without script all races show. Every string of the report goes through text(); no other
-// way leads to the page.
+// The page of a report: a filter, and a line for each race; behind each line are both stacks side by side
+// with the source around their frames. The page has its style and a few lines of script, and a policy
+// forbids everything else. Without the script all races are visible. Every string of the report goes
+// through put_text() or put_source_text().
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/cause.h"
+#include "report/page.h"
 #include "report/report.h"
 #include "report/symbols/symbols.h"
 
 #define AROUND     3u                // lines of source before and after
-#define FULL_BYTES ((size_t)4 << 20) // with stacks and source; beyond, a race is a line and what follows it
+#define FULL_BYTES ((size_t)4 << 20) // of races with all stacks; later races have their first frames only
 #define MOST_NAMED 100u              // of the other races of a cause
 
 static const char style[] =
-    ":root{color-scheme:light dark;--bg:#fdfdfb;--ink:#1c1f22;--muted:#5a6168;--line:#d8dbde;--soft:#f1f2ef;"
-    "--mark:#fbe3d0;--new:#b3470a}\n"
-    "@media (prefers-color-scheme:dark){:root{--bg:#15181b;--ink:#e5e7e9;--muted:#a1a9b0;--line:#363c42;"
-    "--soft:#1e2327;--mark:#4a2a14;--new:#f08340}}\n"
-    "*{box-sizing:border-box}\n"
-    "body{margin:0 auto;padding:1.5rem 1rem 4rem;max-width:90rem;background:var(--bg);color:var(--ink);"
-    "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\n"
-    "h1{font-size:1.6rem;line-height:1.2;margin:0 0 .4rem}h2{font-size:1rem;margin:.6rem 0 .2rem}\n"
-    "p{margin:.2rem 0 .6rem}.muted{color:var(--muted)}\n"
+    ":root{--mark:#fbe3d0;--new:#b3470a}\n"
+    "@media (prefers-color-scheme:dark){:root{--mark:#4a2a14;--new:#f08340}}\n"
+    "body{max-width:90rem}h2{font-size:1rem;margin:.6rem 0 .2rem}\n"
     "code,pre,.mono{font:13px/1.45 ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace}\n"
     "form{display:flex;flex-wrap:wrap;gap:.6rem 1.2rem;align-items:center;margin:1rem "
     "0;position:sticky;top:0;"
@@ -55,7 +50,7 @@ static const char style[] =
     "@media (max-width:55rem){.head{display:none}.row{grid-template-columns:1fr}.count{text-align:left}}\n"
     "@media print{form{display:none}.race{break-inside:avoid}}\n";
 
-// Words all have to be in a race's text; small letters on both sides.
+// The filter shows a race if its text contains all words, in any case of letters.
 static const char script[] =
     "(function(){var f=document.getElementById('filter'),q=document.getElementById('q'),"
     "n=document.getElementById('new'),left=document.getElementById('left'),"
@@ -74,37 +69,28 @@ static const char script[] =
 
 static void put_byte(FILE *out, char c)
 {
-    if (c == '<')
-        fputs("&lt;", out);
-    else if (c == '>')
-        fputs("&gt;", out);
-    else if (c == '&')
-        fputs("&amp;", out);
-    else if (c == '"')
-        fputs("&quot;", out);
-    else if (c == '\'')
-        fputs("&#39;", out);
-    else if (((unsigned char)c < ' ' && c != '\t') || c == 127)
-        fputc('?', out);
-    else
-        fputc(c, out);
+    const bool control = ((unsigned char)c < ' ' && c != '\t') || c == 127;
+
+    if (!rb_html_special(out, c))
+        fputc(control ? '?' : c, out);
 }
 
-// Text between tags or in a quoted attribute. The report's strings are UTF-8, jansson sees to that.
+// Writes text between tags or in a quoted attribute. jansson makes sure that the report's strings are
+// UTF-8.
 static void put_text(FILE *out, const char *words)
 {
     while (words && *words)
         put_byte(out, *words++);
 }
 
-// The same for words that are ours to free.
+// Writes a text and frees it.
 static void put_owned_text(FILE *out, char *words)
 {
     put_text(out, words);
     free(words);
 }
 
-// Source may be in any encoding; what is not UTF-8 loses what is not ASCII.
+// Writes a line of source, which may be in any encoding: without UTF-8, bytes above ASCII become '?'.
 static void put_source_text(FILE *out, const struct rb_line *line)
 {
     json_t *check = json_stringn(line->text, line->length);
@@ -152,7 +138,7 @@ static void put_frame(FILE *out, size_t number, const json_t *frame)
     free(place);
 }
 
-// Returns true if this source is to be written: once, but where a race happens always.
+// Returns true if this source is to be written: once, but always at the place of a race.
 static bool is_wanted(struct page *p, const char *file, size_t line, bool open)
 {
     char key[4200];
@@ -163,7 +149,7 @@ static bool is_wanted(struct page *p, const char *file, size_t line, bool open)
     return open || !known;
 }
 
-// False if the source is not to be had.
+// Writes a frame with the source around it. Returns false if the source is not available.
 static bool put_source(struct page *p, const json_t *frame, bool open, size_t number)
 {
     const char *file = rb_member_text(frame, "file");
@@ -267,7 +253,7 @@ static void put_details(struct page *p, const struct rb_race *race, const struct
     fputs("</p>\n</div>\n", p->out);
 }
 
-// A cell of the line: the function, and below it the place.
+// Writes a cell of the line: the function, and below it the place.
 static void put_access_cell(FILE *out, const json_t *record, size_t access)
 {
     const json_t *top = rb_race_top(record, access),
@@ -298,7 +284,7 @@ static void put_data_cell(FILE *out, const json_t *record)
     fputs("</span>", out);
 }
 
-// The other races of the cause.
+// Writes the other races of the cause.
 static void put_others(struct page *p, const struct rb_group *g)
 {
     if (!g->count)
@@ -331,7 +317,7 @@ static void put_race(struct page *p, const struct rb_group *g)
     fputs("</details>\n", out);
 }
 
-// A page that is too large helps nobody, so the bytes are counted.
+// Writes a race and counts its bytes: a very large page is useless.
 static int put_group(struct page *p, const struct rb_group *g, struct rb_error *e)
 {
     FILE *page = p->out;
@@ -355,18 +341,6 @@ static int put_group(struct page *p, const struct rb_group *g, struct rb_error *
 }
 
 // ---- page ----------------------------------------------------------------------------------------------
-
-static void put_head(FILE *out, const struct rb_report *report)
-{
-    fprintf(out,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-            "'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-            "<meta name=\"generator\" content=\"railbird %s\">\n<title>Railbird: data races</title>\n"
-            "<style>\n%s</style>\n</head>\n<body>\n",
-            report->version, style);
-}
 
 static void put_summary(FILE *out, const struct rb_report *report, const struct rb_groups *groups)
 {
@@ -394,6 +368,12 @@ static void put_summary(FILE *out, const struct rb_report *report, const struct 
 
 int rb_report_html(FILE *out, const struct rb_report *report, struct rb_error *e)
 {
+    const struct rb_html_head head = {
+        .title = "Railbird: data races",
+        .version = report->version,
+        .policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'",
+        .style = style,
+    };
     struct page p = {.out = out, .report = report, .shown = json_object()};
     struct rb_groups groups;
     int status = rb_groups_make(&groups, report->races, false, e);
@@ -402,7 +382,7 @@ int rb_report_html(FILE *out, const struct rb_report *report, struct rb_error *e
         json_decref(p.shown);
         return status;
     }
-    put_head(out, report);
+    rb_html_begin_styled(out, &head);
     put_summary(out, report, &groups);
     fputs("<main>\n", out);
     if (groups.count)
@@ -416,7 +396,8 @@ int rb_report_html(FILE *out, const struct rb_report *report, struct rb_error *e
             out,
             "<p class=\"muted\">The stacks of the last %zu are left out but for their first frames.</p>\n",
             p.brief);
-    fprintf(out, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", script);
+    fprintf(out, "</main>\n<script>\n%s</script>\n", script);
+    rb_html_end(out);
     rb_sources_free(&p.sources);
     rb_groups_free(&groups);
     json_decref(p.shown);

@@ -1,5 +1,5 @@
-// JSON lines: what came in, with names, an id, and what merging found. The output is valid input: reports may
-// be merged in any number of steps.
+// JSON lines: each record with names, an id, and the results of merging. The output is valid input: reports
+// may be merged in any number of steps.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static int add_record(json_t *object, const struct rb_race *race)
     json_t *value;
     int status = 0;
 
-    // json_object_foreach wants what it does not change to be changeable
+    // json_object_foreach does not change the object, but has no form for a const one
     json_object_foreach((json_t *)race->record, key, value)
     {
         if (!json_object_get(object, key) && strcmp(key, "new") && strcmp(key, "control"))
@@ -86,7 +86,7 @@ int rb_report_json(FILE *out, const struct rb_report *report, struct rb_error *e
         json_t *object = rb_report_race_json(&report->races->race[i], report->has_baseline);
         if (!object)
             return rb_internal(e, "out of memory for JSON");
-        json_dumpf(object, out, STYLE); // the caller asks the stream how it went
+        json_dumpf(object, out, STYLE); // the caller checks the stream for errors
         json_decref(object);
         fputc('\n', out);
     }

@@ -1,3 +1,4 @@
+// Reads a file of records line by line, in bounded memory.
 #include "report/race_record.h"
 
 #include <stdio.h>
@@ -9,9 +10,9 @@ struct input {
     FILE *in;
     const char *name;
     size_t number; // of the line
-    char *line;    // without its end and blanks around it
+    char *line;    // without its end and without the blanks at either side
     size_t length, room, bytes;
-    char first; // the line's first character that is not blank, 0 if there is none
+    char first; // first character of the line that is not blank, 0 if there is none
     bool ended; // by a newline, not by the end of the file
 };
 
@@ -61,7 +62,7 @@ static int line_read(struct input *i, struct rb_error *e)
     return i->bytes > 0;
 }
 
-// Hands the line on; what is wrong with it is in `e`.
+// Passes the line on. The fault of a bad line is in `e`.
 static int line_take(const struct input *i, const struct rb_lines *l, struct rb_error *e)
 {
     char *place;

@@ -9,7 +9,7 @@
 
 // ---- text ----------------------------------------------------------------------------------------------
 
-// Bytes of the well-formed UTF-8 character at `s` (no overlong forms, no surrogates), or 0.
+// Returns the bytes of the well-formed UTF-8 character at `s` (no overlong forms, no surrogates), or 0.
 static size_t utf8_length(const unsigned char *s)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -43,24 +43,28 @@ char *rb_utf8(const char *text)
     return clean;
 }
 
+bool rb_html_special(FILE *out, char c)
+{
+    const char *entity = c == '<'    ? "&lt;"
+                         : c == '>'  ? "&gt;"
+                         : c == '&'  ? "&amp;"
+                         : c == '"'  ? "&quot;"
+                         : c == '\'' ? "&#39;"
+                                     : NULL;
+
+    if (entity)
+        fputs(entity, out);
+    return entity != NULL;
+}
+
 void rb_html_text(FILE *out, const char *text)
 {
     while (*text) {
         const unsigned char c = (unsigned char)*text;
         const size_t n = utf8_length((const unsigned char *)text);
-        if (c == '<')
-            fputs("&lt;", out);
-        else if (c == '>')
-            fputs("&gt;", out);
-        else if (c == '&')
-            fputs("&amp;", out);
-        else if (c == '"')
-            fputs("&quot;", out);
-        else if (c == '\'')
-            fputs("&#39;", out);
-        else if (!n || c < ' ' || c == 0x7f)
+        if (!n || c < ' ' || c == 0x7f)
             fputs(REPLACEMENT, out);
-        else
+        else if (!rb_html_special(out, *text))
             fwrite(text, 1, n, out);
         text += n ? n : 1;
     }
@@ -68,25 +72,32 @@ void rb_html_text(FILE *out, const char *text)
 
 // ---- frame ---------------------------------------------------------------------------------------------
 
-// Colours of series c0..c7 are Okabe and Ito's, told apart with any kind of colour vision; the second set has
-// the same hues for a dark page. Marks differ in shape as well, and bars carry their names.
-static const char style[] =
-    ":root{color-scheme:light dark;--bg:#fdfdfb;--ink:#1c1f22;--muted:#5a6168;--line:#d8dbde;--soft:#f1f2ef;"
-    "--c0:#1c1f22;--c1:#d55e00;--c2:#b8578e;--c3:#008a65;--c4:#0072b2;--c5:#b37a00;--c6:#2f8fc4;--c7:#777}\n"
+// Colours of paper and ink, light and dark, and the text of every page.
+static const char base_style[] =
+    ":root{color-scheme:light dark;--bg:#fdfdfb;--ink:#1c1f22;--muted:#5a6168;--line:#d8dbde;--soft:#f1f2ef}"
+    "\n"
     "@media (prefers-color-scheme:dark){:root{--bg:#15181b;--ink:#e5e7e9;--muted:#a1a9b0;--line:#363c42;"
-    "--soft:#1e2327;--c0:#e5e7e9;--c1:#f08340;--c2:#e39bc6;--c3:#38c79b;--c4:#56aee6;--c5:#e8b23a;"
-    "--c6:#8fd0f5;--c7:#9a9a9a}}\n"
+    "--soft:#1e2327}}\n"
     "*{box-sizing:border-box}\n"
-    "body{margin:0 auto;padding:1.5rem 1rem 4rem;max-width:80rem;background:var(--bg);color:var(--ink);"
+    "body{margin:0 auto;padding:1.5rem 1rem 4rem;background:var(--bg);color:var(--ink);"
     "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\n"
     "h1{font-size:1.6rem;line-height:1.2;margin:0 0 .4rem}\n"
+    "p{margin:.2rem 0 .6rem}.muted{color:var(--muted)}\n";
+
+// The colours of series c0..c7 are Okabe and Ito's, which any kind of colour vision can tell apart. The
+// second set has the same hues for a dark page. Marks differ in shape as well, and bars carry their names.
+static const char plot_style[] =
+    ":root{--c0:#1c1f22;--c1:#d55e00;--c2:#b8578e;--c3:#008a65;--c4:#0072b2;--c5:#b37a00;--c6:#2f8fc4;"
+    "--c7:#777}\n"
+    "@media (prefers-color-scheme:dark){:root{--c0:#e5e7e9;--c1:#f08340;--c2:#e39bc6;--c3:#38c79b;"
+    "--c4:#56aee6;--c5:#e8b23a;--c6:#8fd0f5;--c7:#9a9a9a}}\n"
+    "body{max-width:80rem}p{max-width:50rem}\n"
     "h2{font-size:1.2rem;line-height:1.3;margin:3rem 0 .3rem;padding-top:.8rem;border-top:2px solid "
     "var(--ink);"
     "overflow-wrap:anywhere}\n"
     "h3{font-size:1rem;margin:2rem 0 .3rem}\n"
-    "p{margin:.2rem 0 .6rem;max-width:50rem}\n"
     "a{color:inherit}\n"
-    ".muted,figcaption p,.legend{color:var(--muted)}\n"
+    "figcaption p,.legend{color:var(--muted)}\n"
     "nav ul{columns:18rem;padding-left:1.2rem;overflow-wrap:anywhere}\n"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.5rem 0}\n"
     "dt{font-weight:600}dd{margin:0;max-width:46rem}\n"
@@ -141,14 +152,24 @@ static const char style[] =
     ".2rem}tr{break-inside:avoid}h2,h3{break-after:avoid}nav{display:none}section+section{break-before:page}"
     "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
 
+void rb_html_begin_styled(FILE *out, const struct rb_html_head *head)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", out);
+    if (head->policy)
+        fprintf(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n", head->policy);
+    fprintf(out,
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+            "<meta name=\"generator\" content=\"railbird%s%s\">\n<title>",
+            head->version ? " " : "", head->version ? head->version : "");
+    rb_html_text(out, head->title);
+    fprintf(out, "</title>\n<style>\n%s%s</style>\n</head>\n<body>\n", base_style, head->style);
+}
+
 void rb_html_begin(FILE *out, const char *title)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"generator\" content=\"railbird\">\n<title>",
-          out);
-    rb_html_text(out, title);
-    fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", style);
+    const struct rb_html_head head = {.title = title, .style = plot_style};
+
+    rb_html_begin_styled(out, &head);
 }
 
 void rb_html_end(FILE *out)
@@ -158,8 +179,8 @@ void rb_html_end(FILE *out)
 
 // ---- file ----------------------------------------------------------------------------------------------
 
-// Where the page really goes: through a link, to the file it names. A device or a folder is refused, because
-// the rename would take its place.
+// Finds the file that the page replaces: through a link, the file it names. A device or a folder is
+// refused, because the rename would replace it.
 static int resolve_path(const char *option, const char *path, char **real, struct rb_error *e)
 {
     struct stat st;
@@ -177,7 +198,7 @@ static int resolve_path(const char *option, const char *path, char **real, struc
     return 0;
 }
 
-// A new file in the folder of `real`; its name is put in *name.
+// Creates a new file in the folder of `real` and puts its name into *name. Returns its descriptor.
 static int create_beside(const char *option, const char *path, const char *real, char **name,
                          struct rb_error *e)
 {

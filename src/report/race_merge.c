@@ -32,7 +32,7 @@ static void set_add(json_t *set, json_type type, json_t *value)
     json_array_append(set, value);
 }
 
-// Adds what one record, or one that is merged already, says of how often and where.
+// Adds the counts, times and places of one record, which may be merged already.
 static void count_record(struct rb_race *race, const json_t *record)
 {
     const json_t *count = json_object_get(record, "count");
@@ -143,7 +143,7 @@ int rb_race_list_add(struct rb_race_list *races, json_t *record, struct rb_error
     json_object_del(record, "control");
     rb_race_id(record, id);
     race = find_race(races, id);
-    if (race && !json_object_get(record, "candidate")) // one sight of it that is proof makes it a race
+    if (race && !json_object_get(record, "candidate")) // one proof makes a candidate a race
         json_object_del(race->record, "candidate");
     if (race)
         count_record(race, record);
@@ -171,7 +171,7 @@ void rb_baseline_free(struct rb_baseline *b)
     *b = (struct rb_baseline){0};
 }
 
-// {"id": "0123456789abcdef"} and perhaps a remark, but no accesses.
+// Returns the id of an object without accesses, as {"id": "0123456789abcdef"}; NULL for any other object.
 static const char *bare_id(const json_t *object)
 {
     const char *id = rb_member_text(object, "id");

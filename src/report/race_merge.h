@@ -1,12 +1,11 @@
-// The races of many runs: one entry an id, with how often, when, where and by whom it was seen. The first
-// record of an id stands for all of them. Also the baseline: races that are known and not news. Tool side.
+// The races of many runs: one entry for each id, with its count, times, hosts and processes. The first
+// record of an id stands for all of them. Also the baseline: the set of known races. Tool side.
 #ifndef RB_REPORT_RACE_MERGE_H
 #define RB_REPORT_RACE_MERGE_H
 
 #include "report/race_record.h"
 
-// What is collected over all records of a race: the key of one record, the key of the merged report, the
-// type.
+// The values collected over all records of a race: key of one record, key of the merged report, type.
 #define RB_RACE_SETS(X)                    \
     X(PIDS, "pid", "pids", JSON_INTEGER)   \
     X(HOSTS, "host", "hosts", JSON_STRING) \
@@ -18,7 +17,7 @@ enum rb_race_set {
 #undef X
         RB_SET_COUNT
 };
-#define RB_SET_LIMIT 100 // entries kept of each; a race may be seen by any number of processes
+#define RB_SET_LIMIT 100 // entries kept of each; any number of processes may see a race
 
 struct rb_race {
     json_t *record; // the first one seen
@@ -33,31 +32,31 @@ struct rb_race_list {
     struct rb_race *race;
     size_t count, room;
     json_t *index;                // id -> position
-    uint64_t records, suppressed; // counted by whoever adds
+    uint64_t records, suppressed; // the caller counts them
 };
 
 void rb_race_list_init(struct rb_race_list *races);
 void rb_race_list_free(struct rb_race_list *races);
 const struct rb_race *rb_race_list_find(const struct rb_race_list *races, const char *id);
-// Takes over the reference to `record`, symbolized if it is the first of its id, also on failure, and removes
-// its "control".
+// Takes over the reference to `record`, also on failure, and removes its "control". The first record of an
+// id must be symbolized.
 int rb_race_list_add(struct rb_race_list *races, json_t *record, struct rb_error *e);
 
-// One record without merging, as the live report prints it; it borrows the record. rb_race_free ends it.
+// Makes a race of one record without merging, for the live report. rb_race_free ends it.
 int rb_race_single(struct rb_race *race, json_t *record, struct rb_error *e);
 void rb_race_free(struct rb_race *race);
 
-// What races are known: by id; and, for other builds of the same program, by place in the source. Ids of one
-// build are exact, so where the builds are the same the source does not speak for a race.
+// The known races: by id, and by place in the source for other builds of the same program. Ids are exact
+// within one build, so the place in the source counts only if the builds differ.
 struct rb_baseline {
     json_t *ids, *sources; // id -> true; source id -> {builds -> true}
 };
 int rb_baseline_init(struct rb_baseline *b, struct rb_error *e);
 void rb_baseline_free(struct rb_baseline *b);
-// A line of a baseline: a race, or an object with an "id" alone.
+// Adds a line of a baseline: a race, or an object with an "id" alone.
 int rb_baseline_add(struct rb_baseline *b, const char *line, size_t length, const char *place,
                     struct rb_error *e);
-// Sets is_new in every race and returns how many are.
+// Sets is_new in every race and returns the number of new races.
 size_t rb_baseline_mark(const struct rb_baseline *b, struct rb_race_list *races);
 
 #endif

@@ -80,7 +80,7 @@ static const struct field record_fields[] = {
     {"location", OBJECT, false, NULL},
     {"threads", LIST, false, NULL},
     {"control", OBJECT, false, NULL},
-    // what a merged report has besides
+    // in merged reports only
     {"count", COUNT, false, NULL},
     {"first_time", NUMBER, false, NULL},
     {"last_time", NUMBER, false, NULL},
@@ -124,7 +124,7 @@ static const struct field frame_fields[] = {
     {"function_line", COUNT, false, NULL}, {"note", TEXT, false, NULL},
 };
 
-// Where in the line we are, for messages.
+// The position in the line, for messages.
 struct check {
     const char *place;
     char path[96];
@@ -204,7 +204,7 @@ static int check_fields(const struct check *c, const json_t *object, const struc
 
 #define CHECK(c, object, table) check_fields(c, object, table, RB_LENGTH(table))
 
-// `where` is what the stack belongs to: "accesses[0]".
+// Checks a stack. `where` names its owner: "accesses[0]".
 static int check_stack(struct check *c, const char *where, const json_t *stack)
 {
     const json_t *frame;
@@ -288,7 +288,7 @@ bool rb_race_line_is_whole(const char *line, size_t length)
     return value != NULL;
 }
 
-// Bounds all but the suppressions of "control", which no report shows.
+// Bounds all texts but the suppressions of "control", which no report shows.
 static int record_bound(json_t *record, struct rb_error *e)
 {
     const char *key;
@@ -325,7 +325,7 @@ int rb_race_parse(const char *line, size_t length, const char *place, json_t **r
 
 // ---- names ---------------------------------------------------------------------------------------------
 
-// FNV-1a, and a last mix so that near inputs are far apart in every digit.
+// FNV-1a with a final mix, so that similar inputs differ in every digit.
 uint64_t rb_race_hash(const char *text)
 {
     uint64_t h = 0xcbf29ce484222325;
@@ -337,7 +337,7 @@ uint64_t rb_race_hash(const char *text)
     return h ^ h >> 33;
 }
 
-// "a b", the smaller first; frees both. NULL when memory is out.
+// Returns "a b", the smaller first, and frees both. NULL if out of memory.
 static char *join_sorted(char *a, char *b)
 {
     char *text = NULL;
@@ -349,7 +349,7 @@ static char *join_sorted(char *a, char *b)
     return text;
 }
 
-// Which build of which module: its build-id in small letters, else its base name.
+// Returns the build of the frame's module: its build-id in small letters, else its base name.
 static char *copy_build(const json_t *frame)
 {
     const char *module = rb_member_text(frame, "module"), *build = rb_member_text(frame, "build_id");
@@ -361,8 +361,8 @@ static char *copy_build(const json_t *frame)
     return text;
 }
 
-// "BUILD+0x12". A frame outside of every module has only its address, which is as stable as the system makes
-// it.
+// Returns "BUILD+0x12". A frame outside every module has only its address, which is as stable as the system
+// makes it.
 char *rb_race_instruction(const json_t *frame)
 {
     const bool in_module = json_object_get(frame, "module") != NULL;
@@ -375,7 +375,7 @@ char *rb_race_instruction(const json_t *frame)
     return text;
 }
 
-// "FUNCTION@file.c+LINES", NULL if not known.
+// Returns "FUNCTION@file.c+LINES", NULL if not known.
 static char *format_source_place(const json_t *frame)
 {
     const char *function = rb_member_text(frame, "function"), *file = rb_member_text(frame, "file");

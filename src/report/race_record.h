@@ -1,8 +1,8 @@
-// One race as reports carry it: a JSON object on a line, described in docs/reports.md. The jansson object is
-// the form in memory. Unknown keys are kept, and the output is the input with names added.
+// One race as reports carry it: a JSON object on a line, described in docs/reports.md. The jansson object
+// is the form in memory. Unknown keys are kept, and the output is the input with names added.
 //
-// A parsed record is valid. It has two accesses, each with op, size, address, thread and a stack, which may be
-// empty. Every other key has the type that docs/reports.md gives it. Tool side.
+// A parsed record is valid. It has two accesses, each with op, size, address, thread and a stack, which may
+// be empty. Every other key has the type that docs/reports.md gives it. Tool side.
 #ifndef RB_REPORT_RACE_RECORD_H
 #define RB_REPORT_RACE_RECORD_H
 
@@ -34,8 +34,8 @@ int rb_json_bound(json_t *value);
 char *rb_name_shorten(const char *name, size_t limit);
 
 // ---- lines ---------------------------------------------------------------------------------------------
-// A file of records has one JSON object on each line. A broken line hides no other line; a disk that was full
-// for a moment leaves one. Memory is bounded by the longest line that a record may have.
+// A file of records has one JSON object on each line. A broken line hides no other line; a disk that was
+// full for a moment leaves one. Memory is bounded by the longest line that a record may have.
 
 // Takes each line that is not blank, without its end; `place` is "file:12". A negative result is about the
 // line (RB_FAULT_INPUT) or stops the reading.
@@ -55,21 +55,22 @@ struct rb_lines {
     bool truncated; // the last line has no end and is not whole: its writer was stopped. It is left out
 };
 
-// Reads the file; `path` "-" is standard input. A file without a whole line is bad input, unless it is empty.
+// Reads the file; `path` "-" is standard input. A file without a whole line is bad input, unless it is
+// empty.
 int rb_read_lines(const char *path, struct rb_lines *l, struct rb_error *e);
 
 // ---- records -------------------------------------------------------------------------------------------
 
-// Parses one line into *record, which the caller owns. `place` ("file:12") begins the message about an invalid
-// line. Bytes that are not UTF-8, as names of files may have, become '?'; long texts are cut.
+// Parses one line into *record, which the caller owns. `place` ("file:12") begins the message about an
+// invalid line. Bytes that are not UTF-8, as names of files may have, become '?'; long texts are cut.
 int rb_race_parse(const char *line, size_t length, const char *place, json_t **record, struct rb_error *e);
 // Returns true if the line is a whole JSON value. A killed program leaves an incomplete one.
 bool rb_race_line_is_whole(const char *line, size_t length);
 
 // Writes the race's id: the same for the same two instructions, in either order, in every run.
 void rb_race_id(const json_t *record, char id[RB_ID_SIZE]);
-// Writes the id of the two places in the source, relative to the start of their functions, so that it survives
-// a rebuild. Returns false if the top frames have no names.
+// Writes the id of the two places in the source, relative to the start of their functions, so that it
+// survives a rebuild. Returns false if the top frames have no names.
 bool rb_race_source_id(const json_t *record, char id[RB_ID_SIZE]);
 // Returns the builds of the modules of the two top frames; empty if out of memory. For free().
 char *rb_race_builds(const json_t *record);

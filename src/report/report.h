@@ -1,6 +1,6 @@
-// The four formats of a report, and the sentences that they share. All formats take races that are symbolized
-// and merged, and only write. JSON has every race; the others show one of a cause (cause.h) and name the rest.
-// Tool side.
+// The four formats of a report, and the sentences that they share. All formats take races that are
+// symbolized and merged, and only write. JSON has every race; the others show one of a cause (cause.h) and
+// name the rest. Tool side.
 #ifndef RB_REPORT_REPORT_H
 #define RB_REPORT_REPORT_H
 
@@ -32,8 +32,8 @@ int rb_report_sarif(FILE *out, const struct rb_report *report, struct rb_error *
 int rb_report_html(FILE *out, const struct rb_report *report, struct rb_error *e);
 
 // ---- sentences -----------------------------------------------------------------------------------------
-// ThreadSanitizer's words where it has some. Each sentence is for free(), and NULL if out of memory. It holds
-// names that the program chose: escape before printing.
+// ThreadSanitizer's words where it has some. Each sentence is for free(), and NULL if out of memory. It
+// holds names that the program chose: escape before printing.
 
 // "Write of size 4 at 0x7f01 by thread T2 'worker'", "Previous atomic read ..." for access 1.
 char *rb_words_access(const json_t *record, size_t access);

@@ -1,10 +1,11 @@
-// Static Analysis Results Interchange Format 2.1.0 (OASIS), as far as a race needs it: one run, one rule, a
-// result a race. Its place is the later access; the earlier one and what else has a place are related
-// locations; both ways to the race are a code flow with two threads, and all stacks are stacks.
+// Static Analysis Results Interchange Format 2.1.0 (OASIS), as far as a race needs it: one run, one rule,
+// one result for each race. The location of a result is the later access. The earlier access and everything
+// else with a place are related locations. The two call paths to the race are a code flow with two threads,
+// and all stacks are stacks.
 //
-// Names of files: below the folder we run in they are relative to it, so that a service that has the same
-// tree finds them; others are absolute. Memory is checked at the end, in one place: a failed jansson call
-// gives NULL, which every later call refuses, and `broken` remembers.
+// Names of files below the current folder are relative to it, so that a service with the same tree finds
+// them; others are absolute. Memory is checked in one place, at the end: a failed jansson call gives NULL,
+// every later call refuses NULL, and `broken` is set.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,15 +19,15 @@
 #define ROOT   "SRCROOT"
 #define STYLE  (JSON_COMPACT | JSON_REAL_PRECISION(15))
 
-// Services take 10 MB at most. Beyond the first limit results have no stacks, beyond the second they are
-// counted.
+// Services take 10 MB at most. Beyond the first limit results have no stacks; beyond the second they are
+// only counted.
 #define FULL_BYTES  ((size_t)4 << 20)
 #define MOST_BYTES  ((size_t)9 << 20)
 #define MOST_NAMED  20u // other races of a cause
 #define MOST_FRAMES 40u // of a stack, innermost first
 
 struct sarif {
-    char *root; // the folder we run in, with a '/' at its end; NULL if that is not known
+    char *root; // the current folder, with a '/' at its end; NULL if it is not known
     bool broken, has_baseline;
     bool brief; // results without stacks
 };
@@ -41,7 +42,7 @@ static void append_item(struct sarif *s, json_t *array, json_t *value)
     s->broken |= json_array_append_new(array, value) < 0;
 }
 
-// Takes the words over.
+// Makes a message. Frees the words.
 static json_t *make_message(struct sarif *s, char *words)
 {
     json_t *object = json_object();
@@ -53,7 +54,7 @@ static json_t *make_message(struct sarif *s, char *words)
 
 // ---- places --------------------------------------------------------------------------------------------
 
-// Takes "." and ".." out of an absolute name: consumers compare them as text.
+// Removes "." and ".." from an absolute name: consumers compare names as text.
 static void normalize_path(char *path)
 {
     char *to = path;
@@ -75,7 +76,7 @@ static void normalize_path(char *path)
     *to = 0;
 }
 
-// Percent-encoded; for free().
+// Returns the path percent-encoded; for free().
 static char *encode_uri(const char *path, bool absolute)
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -128,7 +129,8 @@ static json_t *make_region(struct sarif *s, const json_t *place)
     return object;
 }
 
-// A frame's, or a variable's definition: anything with a file and a line, or else a module and an offset.
+// Makes the physical location of a frame or of a variable's definition: a file and a line, else a module
+// and an offset, else an address.
 static json_t *make_physical(struct sarif *s, const json_t *place)
 {
     const char *file = rb_member_text(place, "file"), *module = rb_member_text(place, "module");
@@ -150,7 +152,7 @@ static json_t *make_physical(struct sarif *s, const json_t *place)
     return object;
 }
 
-// Takes the words over; NULL is none.
+// Makes a location with a message, unless `words` is NULL. Frees the words.
 static json_t *make_location(struct sarif *s, const json_t *frame, char *words)
 {
     const char *function = rb_member_text(frame, "function");
@@ -211,7 +213,8 @@ static json_t *make_stacks(struct sarif *s, const json_t *record)
     return stacks;
 }
 
-// How each thread came to its access: from the outermost frame, the earlier access first.
+// Makes the call path of each thread to its access, from the outermost frame; the earlier access comes
+// first.
 static json_t *make_code_flows(struct sarif *s, const json_t *record)
 {
     const json_t *accesses = json_object_get(record, "accesses");
@@ -283,7 +286,7 @@ static json_t *make_related(struct sarif *s, const json_t *record)
     return related;
 }
 
-// The other races of the cause, by their places.
+// Adds the places of the other races of the cause.
 static void add_other_races(struct sarif *s, json_t *related, const struct rb_group *g)
 {
     for (size_t i = 0; i < g->count && i < MOST_NAMED; i++)
@@ -378,7 +381,7 @@ static json_t *make_root(struct sarif *s)
     return object;
 }
 
-// The results, as many as there is room for. Returns how many were left out.
+// Adds as many results as there is room for. Returns the number of results left out.
 static size_t add_results(struct sarif *s, json_t *results, const struct rb_groups *groups)
 {
     size_t bytes = 0;
@@ -438,7 +441,7 @@ int rb_report_sarif(FILE *out, const struct rb_report *report, struct rb_error *
     set_member(&s, log, "version", json_string("2.1.0"));
     set_member(&s, log, "runs", runs);
     if (!s.broken) {
-        json_dumpf(log, out, STYLE); // the caller asks the stream
+        json_dumpf(log, out, STYLE); // the caller checks the stream for errors
         fputc('\n', out);
     }
     json_decref(log);

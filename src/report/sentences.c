@@ -1,3 +1,4 @@
+// The sentences that all formats of a report share.
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -165,7 +166,7 @@ char *rb_words_place(const json_t *frame, bool with_folder, bool with_column)
 
 #define NAME_LIMIT ((size_t)160) // bytes of a function's name in a line for people
 
-// For free(); NULL if the frame has no function.
+// Returns the name of the frame's function, for free(); NULL if it has none.
 static char *function_words(const json_t *frame, bool verbose)
 {
     const char *function = rb_member_text(frame, "function");

@@ -21,8 +21,8 @@ static const struct {
 
 // ---- patterns ------------------------------------------------------------------------------------------
 
-// Does `text` from its very beginning match? The end is free unless the pattern is `tied` to it.
-// One remembered star suffices: a later one makes the choice for an earlier one irrelevant.
+// Returns true if `text` matches from its first character. The end is free unless the pattern is `tied` to
+// it. One remembered star suffices: a later one makes the choice for an earlier one irrelevant.
 static bool match_here(const char *pattern, size_t length, const char *text, bool tied)
 {
     size_t p = 0, star = SIZE_MAX;
@@ -51,7 +51,7 @@ bool rb_suppress_matches(const char *pattern, const char *text)
     const bool from_start = *pattern == '^';
     bool to_end;
 
-    if (!text || !*text) // as in ThreadSanitizer: what has no name is not meant
+    if (!text || !*text) // as in ThreadSanitizer: no pattern matches an empty name
         return false;
     pattern += from_start;
     length -= from_start;
@@ -94,7 +94,7 @@ static int append_suppression(struct rb_suppressions *s, enum rb_suppress_type t
     return 0;
 }
 
-// One line without the blanks around it.
+// Parses one line, which has no blanks at either end.
 static int parse_line(struct rb_suppressions *s, const char *line, size_t length, const char *name,
                       size_t number, struct rb_error *e)
 {

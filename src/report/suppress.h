@@ -5,8 +5,8 @@
 //     race_top:fast_counter_add      the same for the innermost frames alone
 //     called_from_lib:libfoo.so      a module of either stack
 //
-// A pattern is looked for anywhere in the name; ^ and $ tie it to the beginning and the end, * stands for
-// anything. thread, mutex, signal and deadlock are known types that no data race is of. Tool side.
+// A pattern may match anywhere in the name; ^ and $ tie it to the beginning and the end, * stands for
+// anything. thread, mutex, signal and deadlock are valid types that match no data race. Tool side.
 #ifndef RB_REPORT_SUPPRESS_H
 #define RB_REPORT_SUPPRESS_H
 
@@ -25,13 +25,12 @@ struct rb_suppressions {
 };
 
 void rb_suppressions_free(struct rb_suppressions *s);
-// Adds every good line; of the bad ones the first is told, as "name:line: ...", and makes the result
-// negative.
+// Adds every good line. The first bad line is reported as "name:line: ..." and makes the result negative.
 int rb_suppressions_parse(struct rb_suppressions *s, const char *text, const char *name, struct rb_error *e);
 int rb_suppressions_read(struct rb_suppressions *s, const char *path, struct rb_error *e);
 
 bool rb_suppress_matches(const char *pattern, const char *text);
-// The first suppression that the symbolized race falls under, or NULL.
+// Returns the first suppression that matches the symbolized race, or NULL.
 const struct rb_suppression *rb_suppressed(const struct rb_suppressions *s, const json_t *record);
 
 #endif

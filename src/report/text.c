@@ -1,5 +1,5 @@
-// Text that people, editors and scripts know from ThreadSanitizer: the same order, the same words, another
-// name in front. Two lines more at the end of each report: its id, and what speaks for it.
+// The text format of ThreadSanitizer, which people, editors and scripts know: the same order, the same
+// words, another name in front. Each report ends with two more lines: its id and its evidence.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,8 @@
 #include "report/cause.h"
 #include "report/report.h"
 
-// Names come from the program; they must not move the cursor or begin a line. Frees the text.
+// Prints a text and frees it. Names come from the program, so control characters become '?': they must not
+// move the cursor or begin a line.
 static void put_text(FILE *out, const char *before, char *text, const char *after)
 {
     if (!text)
@@ -60,7 +61,7 @@ static void put_threads(FILE *out, const json_t *record, bool verbose)
     json_array_foreach(json_object_get(record, "threads"), i, thread)
     {
         const json_t *stack = json_object_get(thread, "stack");
-        if (rb_member_int(thread, "id") == 0) // the main thread was created by nobody
+        if (rb_member_int(thread, "id") == 0) // the main thread has no creator
             continue;
         put_text(out, "  ", rb_words_creation(record, thread), json_array_size(stack) ? " at:\n" : "\n\n");
         if (json_array_size(stack))
@@ -99,7 +100,7 @@ void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baselin
 
 #define MOST_NAMED 5u // of the other races of a cause
 
-// Names the other races of the cause, in a line each.
+// Prints the other races of the cause, one on each line.
 static void put_others(FILE *out, const struct rb_group *g, bool has_baseline)
 {
     if (!g->count)

@@ -17,9 +17,9 @@ struct rb_live {
     struct rb_live_result *result;
     struct rb_symbolizer *symbolizer;
     struct rb_suppressions suppressions;
-    json_t *seen;    // suppressions taken in: what -> true, so that each is read once
-    int text, json;  // -1: not opened yet, -2: it cannot be
-    bool complained; // of writing JSON, since it last went well
+    json_t *seen;    // suppressions that were read: key -> true, so that each is read once
+    int text, json;  // -1: not opened yet, -2: opening failed
+    bool complained; // a failed write of JSON was reported, and none has succeeded since
 };
 
 static void print_error(const struct rb_live *l, const struct rb_error *e)
@@ -42,7 +42,7 @@ static void report_file_failure(struct rb_live *l, const char *path, int status)
     report_failure(l, &e);
 }
 
-// Opened late and once: a run without races leaves no file behind.
+// Opens an output, late and once: a run without races leaves no file behind.
 static int open_output(struct rb_live *l, const char *path)
 {
     const int fd = rb_append_open(path);
@@ -79,7 +79,7 @@ static int write_text(int fd, const char *text, size_t length)
     return status;
 }
 
-// People see the report on standard error when the file for it cannot be had.
+// Writes to standard error if the file for the report cannot be written.
 void rb_live_say(struct rb_live *l, const char *text, size_t length)
 {
     const char *path = l->options->text;
@@ -139,7 +139,8 @@ void rb_live_show(struct rb_live *l, const struct rb_race *race, bool with_text)
     l->result->reported++;
 }
 
-// Like ThreadSanitizer, a relative name that is not found is tried beside the program.
+// Reads a file of suppressions. As in ThreadSanitizer, a relative name that is not found is tried in the
+// folder of the program.
 static int read_suppressions(struct rb_live *l, const char *path, const char *program, struct rb_error *e)
 {
     char *beside = NULL;
@@ -153,7 +154,7 @@ static int read_suppressions(struct rb_live *l, const char *path, const char *pr
     return status;
 }
 
-// `value` is suppressions, or the name of a file of them.
+// Reads suppressions once. `value` is their text, or the name of a file of them.
 static void take_suppressions(struct rb_live *l, const char *value, bool is_file, const char *program)
 {
     struct rb_error e = {0};
@@ -195,7 +196,7 @@ bool rb_live_read(struct rb_live *l, const char *line, size_t length, struct rb_
     }
     take_control(l, record);
     if (rb_symbolize(l->symbolizer, record, &e) < 0)
-        report_failure(l, &e); // without names is better than not at all
+        report_failure(l, &e); // a report without names is better than none
     if (!json_object_get(record, "time"))
         json_object_set_new(record, "time", json_real((double)time(NULL)));
     if (rb_suppressed(&l->suppressions, record)) {

@@ -1,6 +1,6 @@
-// The reporter of a running program: delivers the records of the ring that both share (base/report_ring.h),
-// in their order, and counts there what came of each. The program may end, crash or be killed at any time;
-// what it has put into the ring is delivered.
+// The reporter of a running program: delivers the records of the ring that both share (base/report_ring.h)
+// in their order, and counts the outcome of each there. The program may end, crash or be killed at any
+// time; every record in the ring is still delivered.
 //
 // Descriptors: 0 is the ring, 3 the program's process (a pidfd) if the system has such.
 #include <errno.h>
@@ -27,7 +27,7 @@
 
 struct reporter {
     struct rb_ring *ring;
-    uint64_t bytes; // of its data; the ring itself is not asked twice
+    uint64_t bytes; // of its data, read once: the program may change the field in the ring
     struct rb_live *live;
     const struct rb_live_options *options;
     struct rb_live_result *result;
@@ -47,7 +47,8 @@ static bool program_has_ended(void)
 
 // ---- writing -------------------------------------------------------------------------------------------
 
-// A write to a pipe that nobody reads: some seconds after the program's end nobody will.
+// Ends the reporter if a write to a pipe still blocks some seconds after the program's end: the pipe has no
+// reader then.
 static void on_second(int number)
 {
     static volatile sig_atomic_t seconds;
@@ -88,7 +89,7 @@ static bool map_ring(struct reporter *r)
     return r->ring->bytes == r->bytes;
 }
 
-// The kernel marks the ring when this process ends, however that comes.
+// Has the kernel mark the ring when this process ends, for whatever reason.
 static void own_ring(struct rb_ring *ring)
 {
     static struct robust_list entry;
@@ -118,7 +119,7 @@ static void await_news(struct rb_ring *ring)
     rb_store_seq_cst(&ring->sleeping, 0);
 }
 
-// Counts are read by the program while they change.
+// Adds one to a counter that the program reads at any time.
 static void increment_count(uint64_t *counter)
 {
     rb_store_relaxed(counter, *counter + 1);
@@ -171,7 +172,7 @@ static void take_record(struct reporter *r, const struct rb_ring_view *view)
     free(own);
 }
 
-// Delivers all there is. Returns true if there was something.
+// Delivers all records in the ring. Returns true if there was one.
 static bool take_all(struct reporter *r)
 {
     struct rb_ring_view view;
@@ -194,7 +195,7 @@ static bool take_all(struct reporter *r)
 
 // ---- the end -------------------------------------------------------------------------------------------
 
-// Says what was left out since it was last said.
+// Reports the number of races that were left out since the last such report.
 static void say_rest(struct reporter *r)
 {
     struct rb_ring *ring = r->ring;
@@ -225,7 +226,8 @@ static void say_rest(struct reporter *r)
     ring->counts.hidden_said = hidden;
 }
 
-// Ends the reporter, unless a record came meanwhile that is still its own.
+// Marks the ring as ended. Returns false if a record arrived meanwhile that this reporter still has to
+// deliver.
 static bool may_end(struct rb_ring *ring)
 {
     uint32_t state = RB_RING_ENDED;
@@ -252,7 +254,7 @@ static void deliver_records(struct reporter *r)
                 break;
             last = false;
         }
-        // Looked at once more afterwards: what was put into the ring before the end is there then.
+        // The loop reads the ring once more after this: records from before the end are in it then.
         last = rb_load_seq_cst(&ring->ending) || program_has_ended();
         if (last)
             continue;

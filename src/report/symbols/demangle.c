@@ -1,8 +1,8 @@
-// A substitution of the Itanium mangling
-// (https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling-compression) may double the name at each use:
-// 300 characters stand for gigabytes. Therefore libiberty's printer is left as soon as its output is too long
-// or its time is up. Both exits are jumps: in this interface libiberty holds no lock and takes no memory but
-// stack, of which it needs at most 2 MiB, for names of at most 1,024 characters.
+// Demangling with bounds. A substitution of the Itanium mangling
+// (https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling-compression) may double the name at each
+// use: 300 characters stand for gigabytes. Therefore libiberty's printer is left when its output is too
+// long or its time is up. Both exits are jumps: in this interface libiberty holds no lock and takes no
+// memory but stack. It needs at most 2 MiB of stack, for names of at most 1,024 characters.
 #include "report/symbols/symbols.h"
 
 #include <demangle.h>

@@ -1,5 +1,5 @@
-// libdw does the work; this file asks the right questions in the right order. clang writes no .debug_aranges,
-// so a miss there proves nothing and all compilation units are asked.
+// Names of code and data in one ELF file, by libdw. clang writes no .debug_aranges, so a miss there proves
+// nothing and all compilation units are searched.
 #include "report/symbols/symbols.h"
 
 #include <dwarf.h>
@@ -54,7 +54,7 @@ static bool has_build_id(Dwfl_Module *elf, const char *expected)
 static bool begin_session(struct rb_elf_module *m, const char *path)
 {
     GElf_Addr bias;
-    // Without O_NONBLOCK a pipe in place of the file would hold us up for ever.
+    // Without O_NONBLOCK, opening a pipe in place of the file would block for ever.
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0)
@@ -82,7 +82,7 @@ struct rb_elf_module *rb_elf_module_open(const char *path, const char *build_id,
 
     if (!m)
         return NULL;
-    // '+' and '-' say whether a checksum is wanted; "" is the folder of the file, as the default has it
+    // '+' and '-' tell libdwfl whether to check the CRC; "" is the folder of the file, as in the default
     if (debug_path && asprintf(&m->debug_path, ":.debug:%s:/usr/lib/debug", debug_path) < 0)
         m->debug_path = NULL;
     if (!begin_session(m, path))
@@ -112,8 +112,8 @@ enum rb_elf_module_state rb_elf_module_state(const struct rb_elf_module *m)
 
 // ---- names ---------------------------------------------------------------------------------------------
 
-// Returns the name as it is in the source, for free(). A suffix behind a dot (.constprop.0, .part.1,
-// .llvm.12; .0 for a function's static variable) tells copies apart that are one thing there.
+// Returns the name in the source, for free(). A suffix after a dot (.constprop.0, .part.1, .llvm.12; .0 for
+// a function's static variable) tells copies of one source entity apart.
 static char *source_name(const char *symbol)
 {
     char *name = strndup(symbol, *symbol ? 1 + strcspn(symbol + 1, ".") : 0), demangled[RB_TEXT_LIMIT];
@@ -145,7 +145,7 @@ static const char *die_name(Dwarf_Die *die)
     return name;
 }
 
-// A name in the line table may be relative to where the compiler ran.
+// Sets "file". A name in the line table may be relative to the folder where the compiler ran.
 static void set_file(json_t *object, const char *file, Dwarf_Die *unit)
 {
     Dwarf_Attribute attribute;
@@ -163,8 +163,8 @@ static void set_file(json_t *object, const char *file, Dwarf_Die *unit)
     free(whole);
 }
 
-// The file that an attribute means by a number in its unit's table. From DWARF 5 on number 0 is a file too,
-// which dwarf_decl_file of some releases denies.
+// Sets "file" from an attribute with a number in its unit's table. From DWARF 5 on number 0 is a file too,
+// which dwarf_decl_file of some releases rejects.
 static void set_attribute_file(json_t *object, Dwarf_Attribute *attribute)
 {
     Dwarf_Die unit;
@@ -187,7 +187,8 @@ static void set_number(json_t *object, const char *key, int number)
 
 // ---- code ----------------------------------------------------------------------------------------------
 
-// The unit with the address: `unit` has the lines, `tree` the functions (in another file if DWARF is split).
+// Finds the unit of the address: `unit` has the lines, `tree` the functions (in another file if DWARF is
+// split).
 static bool find_unit(Dwarf *dwarf, Dwarf_Addr address, Dwarf_Die *unit, Dwarf_Die *tree)
 {
     Dwarf_CU *at = NULL;
@@ -208,10 +209,10 @@ static bool find_unit(Dwarf *dwarf, Dwarf_Addr address, Dwarf_Die *unit, Dwarf_D
 
 #define DEEPEST 64 // functions inlined into each other
 
-// Puts the functions that have the address in `chain`, the outermost first, and returns how many.
-// dwarf_getscopes would do the same, but gives up where the inlined function is of another unit, as with
-// link-time optimization. `everywhere`: also below functions that do not have the address, as GNU C's nested
-// functions are.
+// Puts the functions that contain the address in `chain`, the outermost first, and returns their number.
+// dwarf_getscopes would do the same, but gives up if the inlined function is in another unit, as with
+// link-time optimization. `everywhere` also searches below functions that do not contain the address: GNU
+// C's nested functions are there.
 static int active_functions(Dwarf_Die *parent, Dwarf_Addr address, bool everywhere, int depth,
                             Dwarf_Die chain[DEEPEST])
 {
@@ -252,7 +253,8 @@ static const char *code_symbol(struct rb_elf_module *m, Dwarf_Addr address)
     return *name ? name : NULL;
 }
 
-// g++ gives no linkage name to functions of one file alone; the symbol table still has it.
+// Returns the name of a function. g++ gives no linkage name to functions that are local to a file, but the
+// symbol table has it.
 static const char *function_name(struct rb_elf_module *m, Dwarf_Die *function)
 {
     const char *name = die_name(function), *symbol = NULL;
@@ -273,7 +275,7 @@ static void set_attribute_number(json_t *frame, const char *key, Dwarf_Die *die,
         set_number(frame, key, (int)value);
 }
 
-// Where the inlined function was called: that is where its caller is.
+// Sets the place of the call of the inlined function, which is the place in its caller.
 static void set_call(json_t *frame, Dwarf_Die *inlined)
 {
     Dwarf_Attribute attribute;
@@ -373,7 +375,7 @@ static bool address_of(Dwarf_Die *variable, Dwarf_Addr *address)
            dwarf_formaddr(&indirect, address) == 0;
 }
 
-// Where memory is out a variable goes without its place.
+// Adds a variable to the list. If out of memory, the variable has no place in the report.
 static void list_variable(struct rb_elf_module *m, Dwarf_Die *die)
 {
     Dwarf_Addr at;
@@ -391,7 +393,7 @@ static void list_variable(struct rb_elf_module *m, Dwarf_Die *die)
     m->variables[m->variable_count++] = (struct variable){at, *die};
 }
 
-// Below namespaces and functions too: a function's static variables are theirs.
+// Lists variables, also below namespaces and functions: a function's static variables are its children.
 static void list_variables(struct rb_elf_module *m, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die child;
@@ -414,7 +416,7 @@ static void list_variables(struct rb_elf_module *m, Dwarf_Die *parent, int depth
     } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// Of several at one address the one that DWARF has first is the first.
+// Orders variables by address; of several at one address the one that is first in DWARF comes first.
 static int compare_variables(const void *a, const void *b)
 {
     const struct variable *one = a, *two = b;

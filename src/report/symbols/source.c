@@ -35,9 +35,9 @@ static bool is_text(const struct rb_source_file *f)
     return f->text && !memchr(f->text, 0, f->size);
 }
 
-// A report may come from elsewhere and name any file. O_NOFOLLOW: the file itself must have the name of a
-// source, not a symbolic link to it. Links among the folders make no difference: the report could name their
-// targets.
+// Reads a whole file. A report may come from elsewhere and name any file. O_NOFOLLOW: the file itself must
+// have the name of a source, not a symbolic link to it. Links among the folders make no difference: the
+// report could name their targets.
 static void read_whole(struct rb_source_file *f, size_t limit)
 {
     const int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);

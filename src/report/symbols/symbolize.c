@@ -16,7 +16,7 @@ struct rb_symbolizer {
     struct open_module *list;
     size_t count, room;
     char *debug_path;
-    json_t *code, *data; // "index+offset" -> what rb_elf_module_code and rb_elf_module_data said
+    json_t *code, *data; // "index+offset" -> result of rb_elf_module_code and rb_elf_module_data
 };
 
 struct rb_symbolizer *rb_symbolizer_new(const char *debug_path)
@@ -51,7 +51,7 @@ void rb_symbolizer_free(struct rb_symbolizer *s)
     free(s);
 }
 
-// Its place in the list, opened if it is new; -1 when memory is out.
+// Returns the index of the frame's module in the list, opened if it is new; -1 if out of memory.
 static ptrdiff_t open_module_of(struct rb_symbolizer *s, const json_t *frame)
 {
     const char *path = rb_member_text(frame, "module"), *build_id = rb_member_text(frame, "build_id");
@@ -107,7 +107,7 @@ static json_t *look_up(struct rb_symbolizer *s, json_t *cache, ptrdiff_t module,
     return answer;
 }
 
-// The keys of one frame go last, so that names come first where people look.
+// Returns the names and then the keys of the frame, so that a reader sees the names first.
 static json_t *copy_with_names(const json_t *names, const json_t *frame)
 {
     json_t *both = json_copy((json_t *)names);
@@ -117,7 +117,7 @@ static json_t *copy_with_names(const json_t *names, const json_t *frame)
     return both;
 }
 
-// Appends to `stack` what the frame becomes: itself, with names, and a frame for each function inlined there.
+// Appends the frame with its names to `stack`, after a frame for each function inlined there.
 static int add_frame(struct rb_symbolizer *s, json_t *frame, json_t *stack)
 {
     const bool done = json_object_get(frame, "function") || json_object_get(frame, "file");
@@ -143,7 +143,7 @@ static int add_frame(struct rb_symbolizer *s, json_t *frame, json_t *stack)
     return 0;
 }
 
-// What called main from another module is the C library, and nobody's business here.
+// Returns true if the frame called main from another module: it is the C library, and is left out.
 static bool called_main(const json_t *frame, const json_t *called)
 {
     const char *function = rb_member_text(called, "function");

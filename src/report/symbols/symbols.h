@@ -8,9 +8,9 @@
 #include "base/error.h"
 
 // ---- records (symbolize.c) -----------------------------------------------------------------------------
-// Modules are opened once, addresses are looked up once. A frame's "offset" is the return address of the call,
-// so the instruction is looked up one byte before it. Existing names are left alone. A frame that cannot get
-// names has the reason in "note".
+// Modules are opened once, addresses are looked up once. A frame's "offset" is the return address of the
+// call, so the instruction is looked up one byte before it. Existing names are left alone. A frame that
+// cannot get names has the reason in "note".
 
 struct rb_symbolizer;
 
@@ -56,8 +56,8 @@ bool rb_demangle(const char *symbol, char *out, size_t room);
 
 // ---- source (source.c) ---------------------------------------------------------------------------------
 // Lines of source files around a frame, for pages. A report from elsewhere may name any file, and pages are
-// published. So only regular files with a suffix of source code are opened; the rest of the file system stays
-// out of the page. Files are kept while memory allows.
+// published. So only regular files with a suffix of source code are opened; the rest of the file system
+// stays out of the page. Files are kept while memory allows.
 
 struct rb_source_file;
 
@@ -72,8 +72,8 @@ struct rb_line {
 };
 
 void rb_sources_free(struct rb_sources *s);
-// Puts lines first .. first + count - 1 (from 1), as far as the file has them, into `lines` and returns their
-// number. They stay valid until the sources are freed.
+// Puts lines first .. first + count - 1 (from 1), as far as the file has them, into `lines` and returns
+// their number. They stay valid until the sources are freed.
 size_t rb_source_lines(struct rb_sources *s, const char *path, size_t first, size_t count,
                        struct rb_line *lines);
 
