@@ -20,9 +20,7 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
-#include "cmd/toolchain/cc_line.h"
-#include "cmd/toolchain/compiler.h"
-#include "cmd/toolchain/install.h"
+#include "cmd/toolchain/toolchain.h"
 
 static const char help_text[] =
     "usage: railbird %s ARGUMENTS OF THE COMPILER\n"

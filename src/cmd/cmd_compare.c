@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
-#include "cmd/lists.h"
 #include "lab/compare/compare.h"
 #include "report/page.h"
 

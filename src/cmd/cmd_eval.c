@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
-#include "cmd/lists.h"
 #include "lab/eval/eval.h"
 #include "lab/eval/eval_counter.h"
 #include "lab/inject/verify.h"

@@ -16,9 +16,8 @@
 
 #include "cmd/argument_list.h"
 #include "cmd/launch/launch.h"
-#include "cmd/launch/run.h"
 #include "cmd/record_names.h"
-#include "cmd/toolchain/install.h"
+#include "cmd/toolchain/toolchain.h"
 #include "sample/sampler.h"
 
 static const char help_text[] =

@@ -12,8 +12,7 @@
 
 #include "cmd/argument_list.h"
 #include "cmd/launch/launch.h"
-#include "cmd/launch/run.h"
-#include "cmd/toolchain/install.h"
+#include "cmd/toolchain/toolchain.h"
 #include "engine/engine.h"
 #include "sample/sampler.h"
 

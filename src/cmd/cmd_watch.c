@@ -16,8 +16,7 @@
 
 #include "cmd/argument_list.h"
 #include "cmd/launch/launch.h"
-#include "cmd/launch/run.h"
-#include "cmd/toolchain/install.h"
+#include "cmd/toolchain/toolchain.h"
 #include "report/report.h"
 #include "report/suppress.h"
 #include "report/symbols/symbols.h"

@@ -1,10 +1,9 @@
-#include "cmd/lists.h"
+#include "cmd/cli.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli.h"
 
 static size_t count_commas(const char *text)
 {

@@ -7,9 +7,7 @@
 #include "cmd/cli.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/launch/launch.h"
-#include "cmd/launch/run.h"
-#include "cmd/toolchain/compiler.h"
-#include "cmd/toolchain/install.h"
+#include "cmd/toolchain/toolchain.h"
 
 // A folder for a check's files.
 static char *make_folder(void)

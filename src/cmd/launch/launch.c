@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cmd/launch/witness.h"
 
 static bool can_run(const char *path)
 {

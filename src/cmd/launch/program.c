@@ -1,4 +1,4 @@
-#include "cmd/launch/program.h"
+#include "cmd/launch/launch.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
-#include "cmd/launch/run.h"
+#include "cmd/launch/launch.h"
 
 #define PAUSE_US 10000
 #define PATIENCE 3000 // pauses

@@ -10,8 +10,7 @@
 
 #include "cmd/argument_list.h"
 #include "cmd/launch/launch.h"
-#include "cmd/launch/run.h"
-#include "cmd/toolchain/install.h"
+#include "cmd/toolchain/toolchain.h"
 
 // An empty file for the runtime to write; removed by whoever asked for it.
 static char *make_temporary(struct rb_error *e)

@@ -1,4 +1,4 @@
-#include "cmd/launch/witness.h"
+#include "cmd/launch/launch.h"
 #include "base/atomic.h"
 
 #include <errno.h>

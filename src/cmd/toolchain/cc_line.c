@@ -1,4 +1,4 @@
-#include "cmd/toolchain/cc_line.h"
+#include "cmd/toolchain/toolchain.h"
 
 #include <stdio.h>
 #include <string.h>

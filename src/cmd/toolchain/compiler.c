@@ -1,4 +1,4 @@
-#include "cmd/toolchain/compiler.h"
+#include "cmd/toolchain/toolchain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,6 @@
 
 #include "cmd/cli.h"
 #include "cmd/launch/launch.h"
-#include "cmd/toolchain/install.h"
 
 char *cc_which(const char *name)
 {

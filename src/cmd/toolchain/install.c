@@ -1,4 +1,4 @@
-#include "cmd/toolchain/install.h"
+#include "cmd/toolchain/toolchain.h"
 
 #include <limits.h>
 #include <stdio.h>
