@@ -14,7 +14,7 @@
 
 #define DEPTH_MOST 32 // of response files in response files
 #define CHUNK      (64u * 1024)
-#define LINE_MOST  (512u * 1024) // bytes of words that are handed over as they are; Linux takes 2 MB or more
+#define LINE_MOST  (512u * 1024) // bytes of words passed without a file; Linux takes 2 MB or more
 
 static void out_of_memory(void)
 {
@@ -22,7 +22,7 @@ static void out_of_memory(void)
     exit(RB_EXIT_INTERNAL);
 }
 
-// Memory that stays until the process ends, in chunks that know each other.
+// Returns memory that stays until the process ends. Its chunks form a list.
 static void *allocate_kept(size_t bytes)
 {
     static struct chunk {
@@ -102,7 +102,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
 
-// Where the word that begins here ends.
+// Returns the end of the word that begins at `t`.
 static const char *word_end(const char *t)
 {
     char quote = 0;
@@ -118,7 +118,7 @@ static const char *word_end(const char *t)
     return t;
 }
 
-// One word from *text, which is moved behind it. NULL when there is none.
+// Returns the next word and moves *text after it. NULL if there is none.
 static char *next_word(const char **text)
 {
     const char *t = *text, *end;
@@ -193,7 +193,7 @@ static bool expand_word(struct cli_words *w, const char *word, int depth)
     struct stat st;
     char *text;
 
-    // A folder or a pipe is no response file; a file with itself in it has to end somewhere.
+    // A folder or a pipe is not a response file. The depth ends a file that includes itself.
     if (word[0] != '@' || depth >= DEPTH_MOST || stat(word + 1, &st) < 0 || !S_ISREG(st.st_mode) ||
         !(text = cli_read_file(word + 1, NULL))) {
         cli_words_add(w, word);
@@ -215,7 +215,7 @@ bool cli_words_expand(struct cli_words *w, int argc, char **argv)
     return any;
 }
 
-// Blanks, quotes and backslashes with a backslash before them; an empty word as quotes.
+// Writes a word with a backslash before blanks, quotes and backslashes; an empty word becomes quotes.
 static void write_word(FILE *out, const char *word)
 {
     if (!*word)
@@ -239,7 +239,7 @@ void cli_words_fit(struct cli_words *w, size_t keep)
     const int fd = memfd_create("railbird-arguments", 0);
     FILE *out = fd >= 0 ? fdopen(dup(fd), "w") : NULL;
     if (!out)
-        return; // exec says that it is too long
+        return; // exec reports that the line is too long
     for (size_t i = keep; i < w->count; i++)
         write_word(out, w->word[i]);
     if (fclose(out) == EOF)

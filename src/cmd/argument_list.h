@@ -1,7 +1,6 @@
-// Lists of words for programs that are started: growing, taken apart from text the way gcc and clang take
-// apart their response files, and put together again. The process ends or becomes another one soon after, so
-// nothing here is given back before; when memory is out the process ends with the status of an internal
-// failure.
+// Growing lists of words: the arguments of programs to start. Text is split into words as gcc and clang
+// split their response files, and can be written back. The process ends or becomes another one soon, so no
+// memory is freed before; if out of memory, the process ends with the status of an internal failure.
 #ifndef RB_CMD_ARGUMENT_LIST_H
 #define RB_CMD_ARGUMENT_LIST_H
 
@@ -15,22 +14,22 @@ struct cli_words {
 void cli_words_add(struct cli_words *w, const char *word);
 void cli_words_add_all(struct cli_words *w, const struct cli_words *more);
 
-// Blanks separate; quotes and backslashes as in libiberty's buildargv: they hold a word together and are
-// gone.
+// Splits the text at blanks. Quotes and backslashes work as in libiberty's buildargv: they hold a word
+// together and are removed.
 void cli_words_split(struct cli_words *w, const char *text);
 
-// The arguments with each @FILE replaced by the words in it, to any depth a sane build has. What cannot be
-// read stays as it is, as the compilers have it. True if anything was replaced.
+// Adds the arguments with each @FILE replaced by the words in it, to a depth that no real build exceeds. An
+// unreadable @FILE stays unchanged, as in the compilers. Returns true if any was replaced.
 bool cli_words_expand(struct cli_words *w, int argc, char **argv);
 
-// If the words are more than one command line holds: all but the first in an unnamed file that stays open
-// over exec, and "@/proc/self/fd/N" in their place. The first `keep` words stay.
+// Shortens a list that is too long for one command line: all words but the first `keep` go into an unnamed
+// file that stays open over exec, and "@/proc/self/fd/N" replaces them.
 void cli_words_fit(struct cli_words *w, size_t keep);
 
-// printf into memory that stays.
+// Prints into memory that stays until the process ends.
 char *cli_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// The whole file with a NUL behind it, for free(), or NULL (errno says why).
+// Returns the whole file and a NUL after it, for free(); or NULL with errno.
 char *cli_read_file(const char *path, size_t *bytes);
 
 #endif

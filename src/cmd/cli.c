@@ -22,7 +22,7 @@ int cli_fail(const char *command, const struct rb_error *e)
 
 int cli_usage(const char *command, const char *format, ...)
 {
-    struct rb_error e = {0}; // for its one line without control characters, whatever the user wrote
+    struct rb_error e = {0}; // for its one line without control characters
     char text[sizeof(e.text)];
     va_list args;
 
@@ -37,7 +37,7 @@ int cli_usage(const char *command, const char *format, ...)
 int cli_bad_option(const char *command, int c, char **argv)
 {
     const char letter[] = {'-', (char)optopt, 0};
-    // In the middle of "-xyz" optind is still there; otherwise it is behind the culprit.
+    // In the middle of "-xyz" optind is still at that word; otherwise it is after the rejected option.
     const bool is_letter = optopt > 0 && optopt < 256 && optopt != 'h' && optopt != 'o';
     const char *culprit = is_letter ? letter : argv[optind - 1];
 
@@ -162,7 +162,8 @@ void cli_progress_end(struct cli_progress *p)
 
 // ---- traces --------------------------------------------------------------------------------------------
 
-// An unnamed file for the imported form: it goes when it is closed, also when we are killed.
+// Opens an unnamed file for the imported form. The file disappears when it is closed, also if we are
+// killed.
 static int open_temporary(struct rb_error *e)
 {
     const char *dir = getenv("TMPDIR");
@@ -221,7 +222,7 @@ static int open_text(const char *command, const char *path, bool lenient, struct
     return rb_reader_open_fd(r, fd, path, e);
 }
 
-// Does the file begin with our magic? Errors are left to whoever opens it next.
+// Returns true if the file begins with our magic. An unreadable file fails later, when it is opened.
 static bool is_rbt(const char *path)
 {
     char magic[8];

@@ -1,5 +1,5 @@
-// The parts that the subcommands share: exit statuses, messages, option values, lists of engines and samplers,
-// JSON output, progress, and opening traces.
+// The parts that the subcommands share: exit statuses, messages, option values, lists of engines and
+// samplers, JSON output, progress, and opening traces.
 #ifndef RB_CMD_CLI_H
 #define RB_CMD_CLI_H
 
@@ -13,7 +13,8 @@
 
 enum rb_exit { RB_EXIT_OK = 0, RB_EXIT_INTERNAL = 1, RB_EXIT_USAGE = 2, RB_EXIT_RACE = 66 };
 
-// The subcommands. argv[0] is the subcommand's name. Each prints its own messages and returns an exit status.
+// The subcommands. argv[0] is the subcommand's name. Each prints its own messages and returns an exit
+// status.
 int cmd_cc(int argc, char **argv);
 int cmd_cxx(int argc, char **argv);
 int cmd_run(int argc, char **argv);
@@ -51,15 +52,15 @@ json_t *cli_json_path(const char *path);
 // Returns true if two names mean one existing file: a check before an output is truncated.
 bool cli_same_file(const char *a, const char *b);
 
-// Reads a number as people write it: 100000000, 1e8, 100M, 64k. Returns false if it is not a whole number in
-// [low, high].
+// Reads a number as people write it: 100000000, 1e8, 100M, 64k. Returns false if it is not a whole number
+// in [low, high].
 bool cli_whole(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 // Reads a share: 0.03 or 3%. Returns false if it is not in [0, 1].
 bool cli_share(const char *text, double *value);
 
-// Read lists of engines and samplers, separated by commas; repeated entries are dropped. Messages name `command`
-// and the option --engines or --samplers. An empty text is an empty list. The caller frees the lists. Both return
-// -1 to go on, else an exit status.
+// Read lists of engines and samplers, separated by commas; repeated entries are dropped. Messages name
+// `command` and the option --engines or --samplers. An empty text is an empty list. The caller frees the
+// lists. Both return -1 to go on, else an exit status.
 int cli_engine_list(const char *command, const char *text, const struct rb_engine_ops ***engines,
                     size_t *count);
 int cli_sampler_list(const char *command, const char *text, struct rb_sampler_spec **samplers, size_t *count);
@@ -81,8 +82,8 @@ void cli_progress_end(struct cli_progress *p);
 // Prints the notes of an import on stderr, one on each line.
 void cli_say_notes(const char *command, const char *path, const struct rb_std_notes *notes);
 
-// Opens a trace of either kind: .rbt directly, STD text by importing it into an unnamed temporary file. Notes
-// about an import or a recovered file go to stderr, prefixed with the command.
+// Opens a trace of either kind: .rbt directly, STD text by importing it into an unnamed temporary file.
+// Notes about an import or a recovered file go to stderr, prefixed with the command.
 int cli_open_trace(const char *command, const char *path, bool lenient, struct rb_reader *r,
                    struct rb_error *e);
 

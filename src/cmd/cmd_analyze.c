@@ -110,7 +110,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 static json_t *result_json(const struct options *o, const struct rb_reader *r, const struct rb_result *x)
 {
     const double esr = x->accesses ? (double)x->sampled / (double)x->accesses : 0;
-    // NULL only when memory is out
+    // NULL only if out of memory
     return json_pack(
         "{s:o, s:I, s:I, s:I, s:I, s:s, s:s, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
         "s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:I}",
@@ -162,14 +162,14 @@ static void print_result(FILE *out, const struct options *o, const struct rb_rea
     fprintf(out, "time       %.3f s (%.1f million events a second)\n", x->seconds, rate);
 }
 
-// All of it written? Standard output stays open.
+// Returns -1 with errno if the file is not written completely. Standard output stays open.
 static int close_races(FILE *races)
 {
     bool failed = fflush(races) == EOF;
 
     failed |= ferror(races) != 0;
     if (races != stdout && failed)
-        fclose(races); // errno stays that of the write
+        fclose(races); // errno is still the one of the write
     else if (races != stdout)
         failed = fclose(races) == EOF;
     return failed ? -1 : 0;
@@ -177,7 +177,7 @@ static int close_races(FILE *races)
 
 #define MUCH_MEMORY ((uint64_t)1 << 30)
 
-// Says what may be needed before it is taken: a trace with many threads is small.
+// Announces the use of much memory before it is allocated: a trace with many threads is small.
 static void say_memory(const struct options *o, const struct rb_reader *r)
 {
     const uint64_t bytes = rb_replay_clock_bytes(r);

@@ -1,19 +1,21 @@
-// railbird cc, railbird c++: the compiler with instrumentation, and our runtime where TSan's would be linked.
+// railbird cc, railbird c++: the compiler with instrumentation, and our runtime where TSan's would be
+// linked.
 //
-// The compilers insert the hooks at -fsanitize=thread; the same word makes their drivers link libtsan. So it
-// may reach the part that compiles and must not reach the part that links, also when one command does both:
-//   gcc    the driver learns nothing of it: a specs file hands it to cc1, cc1plus and lto1 (whose work at
-//   link
-//          time -flto asks for, so every link has it);
-//   clang  -fno-sanitize-link-runtime (since clang 10), or -Xclang where another sanitizer's runtime is
-//          wanted, which that option would leave out as well.
+// The compilers insert the hooks at -fsanitize=thread; the same option makes their drivers link libtsan. So
+// it may reach the part that compiles and must not reach the part that links, also if one command does
+// both:
+//   gcc    the driver does not see the option: a specs file passes it to cc1, cc1plus and lto1 (which -flto runs
+//          at link time, so every link has it);
+//   clang  -fno-sanitize-link-runtime (since clang 10), or -Xclang if another sanitizer's runtime is wanted,
+//          which that option would leave out as well.
 // Commands that only compile get the plain option, which ccache and distcc know.
 //
-// A gcc that our plugin was built for (docs/bodies.md) gets that, and needs nothing else; not with -flto,
-// where code is made by a process that has no plugins, and not for Fortran, whose front end would warn.
+// A gcc that our plugin was built for (docs/bodies.md) gets the plugin, and needs nothing else. There are
+// two exceptions: -flto, where a process without plugins makes the code, and Fortran, whose front end would
+// warn.
 //
-// Ours comes first, so what the user says later wins: -fno-sanitize=thread switches all of it off. Everything
-// goes through exec: messages, statuses and signals are the compiler's own.
+// Our options come first, so later options of the user win: -fno-sanitize=thread disables all of them.
+// Everything goes through exec: messages, statuses and signals are the compiler's own.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,17 +43,19 @@ static const char help_text[] =
     "text\n"
     "comes for -h alone.\n";
 
-// gcc expands small memcpy and memset after it has instrumented, so they would go unseen; calls are seen.
+// gcc expands small memcpy and memset after instrumentation, so they would have no hooks; calls are
+// intercepted.
 static const char *const gcc_calls[] = {"-fno-builtin-memcpy", "-fno-builtin-memset", "-fno-builtin-memmove"};
 
-// For code asleep, where there is no plugin. The one call that is last in an instrumented function is that of
-// __tsan_func_exit: as a jump it could not be told from its callers' calls, and never slept. Around calls
-// values are kept in the registers that calls preserve; rbp is a bad one of them, since as a base it needs a
-// displacement, and sums of three are slow: a hot loop over arrays takes 6 to 15 % longer with it.
+// For dormant call sites, if there is no plugin. The last call in an instrumented function is the one of
+// __tsan_func_exit: as a jump it could not be told from its callers' calls, and could never be dormant.
+// Values stay in preserved registers around calls; rbp is a bad one of them. As a base it needs a
+// displacement, and sums of three are slow, which costs a hot loop over arrays much time.
 static const char *const for_dormant[] = {"-fno-optimize-sibling-calls", "-fno-omit-frame-pointer"};
 
-// Both read a variable before a loop that may come to it only under a condition, and put a hook on that read:
-// a race with a thread that never touched it (docs/bodies.md). The plugin has gcc do it later.
+// Both compilers move a conditional read of a variable out of a loop and put a hook on the moved read: a
+// false race with a thread that never touched the variable (docs/bodies.md). With the plugin, gcc does it
+// after instrumentation.
 static const char *const gcc_reads_early[] = {"-fno-tree-loop-im"};
 static const char *const clang_reads_early[] = {"-mllvm", "-disable-licm-promotion"};
 
@@ -61,7 +65,7 @@ static void add_all(struct cli_words *out, const char *const *words, size_t coun
         cli_words_add(out, words[i]);
 }
 
-// True: there is one.
+// Adds our plugin for this compiler. Returns true if there is one.
 static bool add_plugin(struct cli_words *out, const struct cc_compiler *compiler, enum cc_family family,
                        const struct cc_line *line)
 {
@@ -91,12 +95,12 @@ static void add_compile(struct cli_words *out, const struct cc_compiler *compile
 
 static void add_linker(struct cli_words *out, const char *word)
 {
-    cli_words_add(out, "-Xlinker"); // not -Wl, which a comma in a folder's name would break
+    cli_words_add(out, "-Xlinker"); // not -Wl: a comma in a folder's name would break it
     cli_words_add(out, word);
 }
 
-// Before the user's objects, where the compilers have theirs. Whole: nothing may be missing that only a
-// shared library asks for.
+// Adds the runtime before the user's objects, at the place of the compilers' own runtimes. The whole
+// archive is linked: a shared library may be the only user of a function in it.
 static int add_runtime(const char *command, struct cli_words *out, const struct cc_line *line)
 {
     const char *archive = cli_lib_file(line->is_static ? RB_RT_ARCHIVE_STATIC : RB_RT_ARCHIVE);
@@ -110,11 +114,11 @@ static int add_runtime(const char *command, struct cli_words *out, const struct 
     add_linker(out, archive);
     add_linker(out, "--no-whole-archive");
     if (line->is_static) {
-        add_linker(out, "--eh-frame-hdr"); // stacks are walked by it; gcc leaves it out of static programs
-        cli_words_add(out, cli_text("-Wl,@%s", with)); // with -Xlinker the driver would read it for itself
+        add_linker(out, "--eh-frame-hdr"); // the stack walk needs it; gcc leaves it out of static programs
+        cli_words_add(out, cli_text("-Wl,@%s", with)); // with -Xlinker the driver would expand the file
     } else {
         add_linker(out, cli_text("--dynamic-list=%s", with));
-        if (cxx) // what the runtime does around its functions
+        if (cxx) // the wrappers of its functions
             cli_words_add(out, cli_text("-Wl,@%s", cxx));
     }
     cli_words_add(out, "-lpthread");
@@ -185,7 +189,7 @@ static int run_compiler(const char *command, bool cxx, int argc, char **argv)
     } else {
         if (ours && line.code)
             add_compile(&out, &compiler, cc_compiler_family(&compiler), &line);
-        for (int i = 1; i < argc; i++) // response files as they are
+        for (int i = 1; i < argc; i++) // response files unchanged
             cli_words_add(&out, argv[i]);
     }
     if (expanded)

@@ -1,5 +1,5 @@
-// railbird code-table: makes the table of a module's memory accesses that `railbird watch` needs. Not listed:
-// watch makes the tables it needs by itself. --rows shows one, for tests and for the curious.
+// railbird code-table: makes the table of a module's memory accesses that `railbird watch` needs. Not
+// listed: watch makes its tables by itself. --rows prints a table, for tests and for debugging.
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -47,7 +47,7 @@ static json_t *producers_of(unsigned producers)
     return list;
 }
 
-// What only the building knows is there if it was built now.
+// Prints the table's summary. The counts `c` exist only if the table was built now; otherwise NULL.
 static int print_json(const char *path, const struct rb_code_table *t, const struct rb_code_counts *c,
                       struct rb_error *e)
 {

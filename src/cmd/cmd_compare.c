@@ -77,8 +77,8 @@ static int parse_lists(const char *engines, const char *samplers, struct rb_comp
     return status;
 }
 
-// Predictive engines do not go with samplers of windows: an error if both were asked for. Of the samplers
-// taken by default they are left out. Returns -1 to go on, else an exit status.
+// Rejects predictive engines with samplers of windows, if the user asked for both. Default samplers of
+// windows are left out for such engines. Returns -1 to go on, else an exit status.
 static int check_pairs(const struct rb_compare_plan *plan)
 {
     for (size_t i = 0; i < plan->engine_count; i++)
@@ -145,7 +145,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 
 // ---- runs ----------------------------------------------------------------------------------------------
 
-// What the reader of the numbers should know, once a trace.
+// Prints the notes that a reader of the numbers needs, once for each trace.
 static void say_notes(const struct rb_comparison *c)
 {
     const char *before = NULL;
@@ -209,8 +209,7 @@ static int compare_all(const struct options *o, struct rb_comparison *results, s
     bool raced = false;
     int status = o->html ? rb_html_check("--html", o->html, e) : 0;
 
-    for (size_t i = 0; i < o->trace_count && status == 0;
-         i++) // a typo in the last name should not cost the rest
+    for (size_t i = 0; i < o->trace_count && status == 0; i++) // check all names before the first run
         if (access(o->traces[i], R_OK) < 0)
             status = rb_bad_input(e, "%s: cannot open: %m", o->traces[i]);
     for (size_t i = 0; i < o->trace_count && status == 0; i++) {

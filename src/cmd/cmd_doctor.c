@@ -1,4 +1,4 @@
-// railbird doctor: what works on this machine, what does not, and what to change.
+// railbird doctor: reports the parts that work on this machine, the parts that do not, and the remedies.
 #include "cmd/doctor/doctor.h"
 
 #include <getopt.h>
@@ -20,7 +20,7 @@ static const char help_text[] =
 static const struct {
     const char *name;
     void (*check)(struct finding *f);
-    bool needed; // `run` does not work without
+    bool needed; // `run` does not work without it
 } checks[] = {
     {"machine", check_machine, true},
     {"libc", check_libc, false},
@@ -28,7 +28,7 @@ static const struct {
     {"clang", check_clang, false},
     {"runtime files", check_runtime, true},
     {"preloading", check_preload, true},
-    {"building", check_building, false}, // a -fsanitize=thread build from elsewhere runs without
+    {"building", check_building, false}, // a -fsanitize=thread build from elsewhere runs without it
     {"self-test", check_self_test, true},
     {"debug info", check_symbols, false},
     {"text pages", check_text_pages, false},
@@ -44,7 +44,7 @@ static const char *const status_names[] = {"ok", "warn", "fail"};
 static void format_line(char *out, size_t room, const char *format, va_list args)
 {
     vsnprintf(out, room, format, args);
-    for (char *c = out; *c; c++) // one line, whatever the compilers and files say
+    for (char *c = out; *c; c++) // one line; messages of compilers may have several
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = ' ';
 }

@@ -1,5 +1,5 @@
-// railbird eval: what share of the races of labelled traces each detector finds, as a table, JSON, CSV or a
-// page, and the traces that engines miss made small.
+// railbird eval: the share of the races of labelled traces that each detector finds, as a table, JSON, CSV
+// or a page; and the shrunk traces whose races the engines miss.
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -110,7 +110,7 @@ static int parse_lists(const char *engines, const char *samplers, struct rb_eval
 
 // ---- options -------------------------------------------------------------------------------------------
 
-// A whole number into a 32-bit option. Returns -1 to go on, else an exit status.
+// Reads a whole number for a 32-bit option. Returns -1 to go on, else an exit status.
 static int parse_whole(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
 {
     uint64_t v;
@@ -312,8 +312,7 @@ int cmd_eval(int argc, char **argv)
             status = rb_html_check("--csv", o.csv, &e);
         if (status == 0)
             status = rb_eval_labels_load(&labels, o.dir, &e);
-        for (size_t i = 0; i < labels.count && status == 0;
-             i++) // a file that is missing should not cost the rest
+        for (size_t i = 0; i < labels.count && status == 0; i++) // check all files before the first run
             if (access(labels.traces[i].path, R_OK) < 0)
                 status = rb_bad_input(&e, "%s: cannot open: %m; labels.json names it", labels.traces[i].path);
         if (status == 0)

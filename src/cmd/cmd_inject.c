@@ -1,5 +1,5 @@
-// railbird inject: traces with a race whose two events are known, from a trace without it; and the check of
-// such a trace.
+// railbird inject: makes traces with a race of two known events from a trace without it, and checks such a
+// trace.
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -93,7 +93,7 @@ struct options {
     const char *injected;
 };
 
-// One of the words of a list; its number, or -1 after a usage error.
+// Returns the index of the value in a list of words, or -1 after a usage error.
 static int parse_word(const char *option, const char *value, const char *const *words, size_t count)
 {
     char list[64] = "";
@@ -120,7 +120,7 @@ static int parse_number(const char *option, const char *value, uint64_t low, uin
                      high);
 }
 
-// An option with a value; -1 to go on, else an exit status.
+// Reads an option with a value. Returns -1 to go on, else an exit status.
 static int take_option(int c, struct options *o)
 {
     static const char *const kinds[] = {[RB_KIND_WW] = "ww", [RB_KIND_RW] = "rw", [RB_KIND_WR] = "wr"};
@@ -320,7 +320,7 @@ static int make_traces(struct options *o, struct rb_error *e)
 
     if (status < 0)
         return status;
-    // A second signal changes nothing: it takes a moment, and what is written then is whole.
+    // A second signal changes nothing: the files are complete a moment after the first.
     const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -339,7 +339,7 @@ static int make_traces(struct options *o, struct rb_error *e)
         result_text(o, &result);
     if (status == 0 && fflush(stdout) == EOF)
         status = rb_internal(e, "cannot write on standard output: %m");
-    if (status == 0 && result.was_interrupted) { // all is written: now what the signal asked for
+    if (status == 0 && result.was_interrupted) { // all is written: now the effect of the signal
         signal(interrupted_by, SIG_DFL);
         raise(interrupted_by);
     }
@@ -348,8 +348,8 @@ static int make_traces(struct options *o, struct rb_error *e)
 
 // ---- verify --------------------------------------------------------------------------------------------
 
-// What text cannot hold is called something else in it: a base that is to be compared with text takes that
-// way too.
+// Converts the base to text and back. Text has other names for the things it cannot express, so a base that
+// is compared with a text must be converted too.
 static int through_text(struct rb_reader *r, struct rb_error *e)
 {
     const int text = memfd_create("text", MFD_CLOEXEC), trace = memfd_create("trace", MFD_CLOEXEC);
@@ -395,7 +395,7 @@ static bool is_text(const char *path)
     return fd >= 0 && !trace;
 }
 
-// As cli_open_trace, but without a word about what is odd: that is what the verifier is for.
+// Opens a trace as cli_open_trace does, but without notes on odd events: the verifier reports them.
 static int open_any(const char *path, struct rb_reader *r, struct rb_error *e)
 {
     struct rb_std_notes notes;

@@ -1,8 +1,8 @@
-// railbird record: runs a program with the recorder on, and makes a trace of what it left behind.
+// railbird record: runs a program with the recorder on, and makes a trace of its recording.
 //
-// The program writes a raw recording beside the trace, through shared mappings, so that it is there whatever
-// ends the program; this process waits and merges it (lab/record/merge.h). If this process is killed as well the raw
-// recording stays, and --merge does the second half.
+// The program writes a raw recording beside the trace, through shared mappings, so that the recording
+// survives any end of the program. This process waits and merges it (lab/record/merge.h). If this process
+// is killed as well, the raw recording stays, and --merge makes the trace.
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -54,7 +54,7 @@ static void print_note(const char *format, ...)
 
 // ---- merge ---------------------------------------------------------------------------------------------
 
-// Is the recorded process still at it?
+// Returns true if the recorded process is still running.
 static bool still_running(const struct rb_raw_header *h)
 {
     char exe[sizeof(h->program)];
@@ -95,7 +95,7 @@ static void say_notes(const struct rb_raw_header *h, const struct rb_merge_notes
                    output, n->reused);
 }
 
-// Returns -1 when the trace is there, else an exit status.
+// Makes the trace. Returns -1 if it is complete, else an exit status.
 static int merge_recording(const char *raw_path, const char *output)
 {
     struct rb_merge_notes notes;
@@ -127,7 +127,8 @@ static int merge_recording(const char *raw_path, const char *output)
 
 // ---- the run -------------------------------------------------------------------------------------------
 
-// The file the runtime will write, with what it needs to know. NULL after filling `e`.
+// Creates the file for the runtime to write, with the header that the runtime reads. Returns NULL after
+// filling `e`.
 static char *make_raw(const char *output, bool functions, struct rb_error *e)
 {
     const struct rb_raw_header header = {.magic = RB_RAW_MAGIC,
@@ -186,7 +187,7 @@ static int prepare_program(const char *path)
     return run_preload("record") ? -1 : RB_EXIT_INTERNAL;
 }
 
-// Did a process claim it?
+// Returns true if a process has recorded into the file.
 static bool was_used(const char *raw)
 {
     struct rb_raw_header header = {0};

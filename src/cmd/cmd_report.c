@@ -1,4 +1,4 @@
-// railbird report: reads reports of any number of runs, puts names to addresses, merges, and writes them in
+// railbird report: reads reports of any number of runs, adds names to addresses, merges, and writes them in
 // one of four formats. With --live it is the runtime's own symbolizer (report/live/live.h).
 #include <getopt.h>
 #include <inttypes.h>
@@ -50,7 +50,7 @@ struct options {
     const char *live_text, *live_json;
     enum format format;
     uint64_t max_reports;
-    int ring; // the program's number; 0: records come on standard input
+    int ring; // the program's pid; 0: records come on standard input
     bool json, live, verbose;
 };
 
@@ -197,8 +197,8 @@ struct work {
     size_t new;
 };
 
-// Names first: suppressions are about them, and callers, which they may name, differ between records of one
-// race.
+// Adds a record. Names come first: suppressions match names, also those of callers, and callers differ
+// between records of one race.
 static int take_race(void *context, const char *line, size_t length, const char *place, struct rb_error *e)
 {
     struct work *w = context;
@@ -254,7 +254,7 @@ static void say_passed_over(const struct rb_lines *lines)
         say_note("%s; passed over", lines->first_broken.text);
 }
 
-// A baseline is read strictly: a race that is missing there would count as new.
+// Reads a file of records. A baseline is read strictly: a race missing from it would count as new.
 static int read_file(struct work *w, const char *path, rb_line_fn take, struct rb_error *e)
 {
     struct cli_progress progress;
@@ -366,7 +366,7 @@ static int write_all(const struct work *w, struct rb_error *e)
     return status;
 }
 
-// One that is new, and more than a candidate of 'railbird watch'.
+// Returns true if there is a race that is new, and not just a candidate of 'railbird watch'.
 static bool has_race(const struct work *w)
 {
     for (size_t i = 0; i < w->races.count; i++) {
@@ -379,7 +379,7 @@ static bool has_race(const struct work *w)
 
 // ---- live ----------------------------------------------------------------------------------------------
 
-// What the caller has to know: suppressed is not the same as not read.
+// Exit statuses for the runtime, which tells suppressed races from unreadable ones.
 enum { LIVE_ALL_SUPPRESSED = 3, LIVE_NOTHING_READ = 4 };
 
 static int run_live(const struct options *o)

@@ -1,9 +1,9 @@
 // railbird run: a program with our runtime in it, or in the place of TSan's.
 //
-// The program is looked at before it starts, because a runtime that is not there cannot say so: a program
+// The program is inspected before its start, because an absent runtime cannot report its absence. A program
 // without hooks, or with TSan's runtime inside, would run and be silent, and silence reads as "no races".
-// Where nothing is left to say afterwards this process becomes the program; else it stays, passes signals on
-// and ends as the program ended.
+// If nothing is left to report afterwards, this process becomes the program. Otherwise it stays, passes
+// signals on and ends as the program ended.
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static void keep_error(void *context, const char *line)
     rb_bad_input(e, "%s", line); // the first one stays
 }
 
-// The names of a table of samplers or engines are what is expected.
+// Returns the expected values of an option: the names in the table of samplers or engines.
 static const char *describe_expected(void *context, enum rb_option option, const char *value)
 {
     static char text[384];
@@ -130,7 +130,7 @@ bool run_preload(const char *command)
     return true;
 }
 
-// What the user should know before the program starts. Returns -1 to go on, else an exit status.
+// Warns the user before the program starts. Returns -1 to go on, else an exit status.
 static int prepare_program(const char *path, const struct program *p)
 {
     struct rb_error e = {0}; // for its one line without control characters
@@ -196,7 +196,7 @@ static int start_program(char **words, const struct rb_options *given, bool json
     if (status >= 0)
         return status;
     setenv("RAILBIRD_TOOL", cli_tool_path(), 1);
-    // All of it looked at, or figures asked for: then there is nothing left to say.
+    // With every access sampled, or with figures requested, nothing is left to report at the end.
     if (json || (!p.privileged && strcmp(given->sampler, "all") && !(given->given >> RB_OPT_stats & 1)))
         return run_watched(words, given, &p, json);
     execvp(words[0], words);
@@ -250,7 +250,7 @@ int cmd_run(int argc, char **argv)
         return run_self_test(stdout) ? RB_EXIT_OK : RB_EXIT_INTERNAL;
     if (optind == argc)
         return cli_usage("run", "which program?");
-    if (wrong.fault != RB_FAULT_NONE) // a misspelt option is a weaker test that nobody notices
+    if (wrong.fault != RB_FAULT_NONE) // a misspelt option would weaken the test unnoticed
         return cli_usage("run", "%s", wrong.text);
     const char *tsan = getenv("TSAN_OPTIONS");
     if (tsan)

@@ -80,7 +80,7 @@ struct options {
     int input_count;
 };
 
-// A count of gen: within [low, high], else a usage error.
+// Reads a count within [low, high]. Returns -1 to go on, else an exit status.
 static int gen_count(const char *name, uint64_t low, uint64_t high, uint64_t *value)
 {
     if (cli_whole(optarg, low, high, value))
@@ -105,7 +105,7 @@ static int gen_share(const char *name, double *value)
     return cli_usage("trace", "--%s %s: expected a share from 0 to 1, such as 0.15 or 15%%", name, optarg);
 }
 
-// Takes one option. -1 to go on, else an exit status.
+// Takes one option. Returns -1 to go on, else an exit status.
 static int take_option(struct options *o, int c, char **argv)
 {
     switch (c) {
@@ -266,7 +266,7 @@ static int import_text(const struct options *o, struct rb_error *e)
     return status;
 }
 
-// Half a text looks like a whole one.
+// Removes an incomplete text, which would look like a complete one.
 static void discard_file(const char *path)
 {
     struct stat st;

@@ -1,9 +1,9 @@
-// railbird watch: races in a program that was built without us. The agent (librailbird_watch.so) goes into it
-// by LD_PRELOAD and finds them with hardware breakpoints: docs/watch.md.
+// railbird watch: races in a program that was built without us. LD_PRELOAD brings the agent
+// (librailbird_watch.so) into it, which finds races with hardware breakpoints: docs/watch.md.
 //
-// The program is looked at before it starts, because an agent that is not there cannot say so: where the
-// loader would not take it along (static programs, programs with rights of their own) this says so and starts
-// nothing.
+// The program is inspected before its start, because an absent agent cannot report its absence. If the
+// loader would not load the agent (static programs, programs with rights of their own), this command prints
+// the reason and starts nothing.
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -86,7 +86,7 @@ static int take_option(const char *text)
     return -1;
 }
 
-// Milliseconds, as 15 or 0.5.
+// Reads milliseconds, as 15 or 0.5.
 static bool take_ms(const char *text, uint64_t *us)
 {
     char *end;
@@ -144,8 +144,8 @@ static int take_value(struct watch *w, int option, const char *value)
 
 // ---- program -------------------------------------------------------------------------------------------
 
-// Returns -1 to go on, else an exit status. Sets *alone if the program is to run without the agent, and
-// *is_plain if it is one to look at by itself, not a script.
+// Inspects the program. Returns -1 to go on, else an exit status. Sets *alone if the program is to run
+// without the agent, and *is_plain if it is itself watched, unlike a script.
 static int prepare_program(const char *path, bool *alone, bool *is_plain)
 {
     struct rb_error e = {0};
@@ -174,7 +174,7 @@ static int prepare_program(const char *path, bool *alone, bool *is_plain)
     }
     *is_plain = p.kind == PROGRAM_PLAIN;
     if (p.kind == PROGRAM_PLAIN && rb_code_cached(path, table, sizeof(table), NULL, NULL, &e) < 0)
-        cli_fail("watch", &e); // the agent leaves the program out, and libraries may have theirs
+        cli_fail("watch", &e); // the agent leaves the program out; libraries may have their tables
     return -1;
 }
 
@@ -228,7 +228,7 @@ static char *make_temporary(struct rb_error *e)
     return path;
 }
 
-// The objects of a file, a line each; an empty array if there are none.
+// Reads the objects of a file, one on each line; returns an empty array if there are none.
 static json_t *read_objects(const char *path)
 {
     json_t *all = json_array(), *one;
@@ -241,7 +241,7 @@ static json_t *read_objects(const char *path)
     return all;
 }
 
-// Merged by the report command: the same race of several processes is one.
+// Reads the reports through the report command, which merges the same race of several processes.
 static json_t *read_reports(const char *raw, struct rb_error *e)
 {
     char *out = make_temporary(e), said[512];
@@ -292,7 +292,7 @@ static void say_if_nothing(const json_t *figures, const char *name)
     struct rb_error e = {0}; // for its one line without control characters
 
     if (run_total(figures, "samples") > 0 ||
-        json_object_get(json_array_get(figures, 0), "missing")) // or it has said why
+        json_object_get(json_array_get(figures, 0), "missing")) // or the agent has reported the reason
         return;
     if (!json_array_size(figures))
         rb_bad_input(
@@ -311,8 +311,8 @@ static void say_if_nothing(const json_t *figures, const char *name)
     cli_fail("watch", &e);
 }
 
-// The program as a child of ours, at whose end something is to be said: the object of --json, or that nothing
-// was looked at.
+// Runs the program as a child, and reports at its end: the object of --json, or a line if nothing was
+// sampled.
 static int run_attended(char **words, bool json, bool expects)
 {
     struct rb_error e = {0};
@@ -365,9 +365,9 @@ static int start_program(char **words, const struct watch *w)
     if (!alone && !preload_agent())
         return RB_EXIT_INTERNAL;
     rb_options_init(&given);
-    if (getenv("RAILBIRD_OPTIONS")) // the program says what is wrong with it
+    if (getenv("RAILBIRD_OPTIONS")) // the agent reports a bad value
         rb_options_parse(&given, getenv("RAILBIRD_OPTIONS"), "RAILBIRD_OPTIONS", NULL);
-    const bool figures = given.given >> RB_OPT_stats & 1; // asked for: then there is nothing left to say
+    const bool figures = given.given >> RB_OPT_stats & 1; // requested: then nothing is left to report
     if (w->json || (is_plain && !figures))
         return run_attended(words, w->json, is_plain);
     execvp(words[0], words);

@@ -1,9 +1,9 @@
+// Lists of engines and samplers, as compare and eval take them.
 #include "cmd/cli.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 
 static size_t count_commas(const char *text)
 {
@@ -67,8 +67,8 @@ static bool is_number(const char *text, size_t length)
     return end != copy && *end == 0;
 }
 
-// The length of the first sampler of the list: parameters have commas of their own (rpt:0.01,0.1), so a piece
-// that is a number belongs to the one before it.
+// Returns the length of the first sampler of the list. Parameters may contain commas (rpt:0.01,0.1), so a
+// piece that is a number belongs to the piece before it.
 static size_t sampler_length(const char *text)
 {
     size_t end = strcspn(text, ",");

@@ -15,7 +15,7 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *help; // NULL: of use to other commands and to tests, and not listed
+    const char *help; // NULL: not listed, for other commands and for tests
 } commands[] = {
     {"cc", cmd_cc, "the C compiler with instrumentation, and the runtime at link time"},
     {"c++", cmd_cxx, "the same for C++"},
@@ -43,7 +43,7 @@ static void print_help(FILE *out)
     fputs("\nExit status: 0 done, no race; 66 race found; 2 bad usage or input; 1 internal failure.\n", out);
 }
 
-// railbird-cc and railbird-c++ are links to railbird, for those who want a compiler in one word (CMake).
+// railbird-cc and railbird-c++ are links to railbird: CMake needs a compiler in one word.
 static int run_by_own_name(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
@@ -89,7 +89,7 @@ static int run_command(int argc, char **argv)
 
 #define STACK_BYTES ((size_t)4 << 20)
 
-// The command and its result, for the function that begins the new stack: makecontext hands over only int.
+// The command and its result, for the first function on the new stack: makecontext passes only int.
 static struct {
     int (*command)(int argc, char **argv);
     char **argv;

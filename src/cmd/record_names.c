@@ -7,7 +7,7 @@
 
 #include "report/symbols/symbols.h"
 
-// NULL if the file is not what ran, or cannot be read.
+// Returns the module; NULL if the file is not the one that ran, or cannot be read.
 static struct rb_elf_module *open_module(struct record_names *n, const struct rb_raw_module *m)
 {
     struct rb_elf_module **module = &n->module[m->index - 1];
@@ -29,7 +29,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-// The frames active at the call that returns to `offset`: innermost first.
+// Returns the frames active at the call that returns to `offset`, the innermost first.
 static json_t *frames_at(struct record_names *n, const struct rb_raw_module *m, uint64_t offset)
 {
     struct rb_elf_module *module = open_module(n, m);
@@ -69,7 +69,8 @@ static bool name_function(void *context, const struct rb_raw_module *m, uint64_t
     return function != NULL;
 }
 
-// The first symbol that ends behind the address: the one that holds it, or the place to put that.
+// Returns the index of the first symbol that ends after the address: it holds the address, or is the place
+// to insert one.
 static size_t symbol_at(const struct record_names *n, uint64_t address)
 {
     size_t low = 0, high = n->symbols;
@@ -84,7 +85,7 @@ static size_t symbol_at(const struct record_names *n, uint64_t address)
     return low;
 }
 
-// Looks the variable up, and keeps it. False if there is none.
+// Looks up the variable and adds it to the list. Returns false if there is none.
 static bool add_symbol(struct record_names *n, const struct rb_raw_module *m, uint64_t address, size_t at)
 {
     struct rb_elf_module *module = open_module(n, m);

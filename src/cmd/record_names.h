@@ -1,5 +1,5 @@
-// Names for what a recording holds as addresses, from the debugging information of the program and its
-// libraries. Modules are opened once; places that have no name keep their offset.
+// Names for the addresses of a recording, from the debugging information of the program and its libraries.
+// Modules are opened once; addresses without a name keep their offset.
 #ifndef RB_CMD_RECORD_NAMES_H
 #define RB_CMD_RECORD_NAMES_H
 
@@ -13,12 +13,12 @@ struct record_symbol {
 struct record_names {
     struct rb_merge_names names; // for rb_merge
     const struct rb_raw *raw;
-    struct rb_elf_module **module;    // of each module of the recording, once it was asked for
-    struct record_symbol *symbol; // variables met so far, by address: a large one has many parts
+    struct rb_elf_module **module; // of each module of the recording, opened at its first use
+    struct record_symbol *symbol;  // variables found so far, by address: a large one has many accesses
     size_t symbols;
 };
 
-// False when memory is out.
+// Returns false if out of memory.
 bool record_names_open(struct record_names *n, const struct rb_raw *raw);
 void record_names_close(struct record_names *n);
 

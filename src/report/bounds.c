@@ -114,8 +114,8 @@ static size_t operator_length(const char *text)
     return 0;
 }
 
-// Writes the name to `out`, which has room for three times of it, with "…" for template arguments that are
-// inside of more than `depth` others. Returns false if the brackets do not pair.
+// Writes the name to `out`, which has room for three times its length. Template arguments inside more than
+// `depth` others become "…". Returns false if the brackets do not pair.
 static bool name_collapse(const char *name, unsigned depth, char *out)
 {
     unsigned level = 0;

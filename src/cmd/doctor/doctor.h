@@ -1,5 +1,5 @@
-// What `railbird doctor` finds: one finding a check, each with what it means and, where something could be
-// better, what to change. A check tries the thing itself wherever it can, because settings only hint.
+// The findings of `railbird doctor`: one for each check, with its meaning and, if something could be
+// better, the remedy. A check tries the operation itself if possible, because settings only hint.
 #ifndef RB_CMD_DOCTOR_DOCTOR_H
 #define RB_CMD_DOCTOR_DOCTOR_H
 

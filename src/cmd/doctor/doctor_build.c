@@ -1,4 +1,4 @@
-// What of building and running works: the compilers, our own files, and a program with a race.
+// Checks of building and running: the compilers, our own files, and a program with a race.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -9,7 +9,7 @@
 #include "cmd/launch/launch.h"
 #include "cmd/toolchain/toolchain.h"
 
-// A folder for a check's files.
+// Makes a folder for a check's files.
 static char *make_folder(void)
 {
     const char *dir = getenv("TMPDIR");
@@ -42,7 +42,7 @@ static bool ended_well(int status)
     return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Runs the words and keeps the first line of what they print.
+// Runs the words and keeps the first line of their output.
 static int first_line(struct cli_words *words, char *line, size_t room)
 {
     const int status = launch_capture(words->word, true, line, room);
@@ -109,7 +109,7 @@ void check_runtime(struct finding *f)
         RB_RT_ARCHIVE,  RB_RT_SYMBOLS,        RB_RT_SHARED, RB_RT_SPECS, RB_RT_SHIMS "/libtsan.so.2",
         RB_RT_WRAP_CXX, RB_RT_ARCHIVE_STATIC, RB_RT_WRAP,
     };
-    const size_t needed = RB_LENGTH(names) - 2; // the last two are for -static alone
+    const size_t needed = RB_LENGTH(names) - 2; // the last two are only for -static
 
     for (size_t i = 0; i < RB_LENGTH(names); i++)
         if (access(cli_lib_file(names[i]), R_OK) < 0) {
@@ -121,7 +121,7 @@ void check_runtime(struct finding *f)
     finding_set(f, FINDING_OK, "%s and what belongs to it are there", cli_lib_file(RB_RT_ARCHIVE));
 }
 
-// A program with our runtime brought to it: this one, which has no hooks.
+// Runs a program with our runtime preloaded: this one, which has no hooks.
 void check_preload(struct finding *f)
 {
     char *preload = launch_setenv("LD_PRELOAD", cli_lib_file(RB_RT_SHARED));
@@ -142,7 +142,7 @@ void check_preload(struct finding *f)
     finding_change(f, "run 'make' in the source, or 'make install'");
 }
 
-// `railbird cc` as a user would call it, and the program it makes.
+// Runs `railbird cc` as a user would, and then the program it builds.
 void check_building(struct finding *f)
 {
     struct cli_words words = {0};
@@ -185,7 +185,7 @@ void check_self_test(struct finding *f)
     finding_change(f, "'railbird run --self-test' says which");
 }
 
-// The planted race must be reported with the line it is on.
+// Checks that the planted race is reported with its line.
 void check_symbols(struct finding *f)
 {
     char *options = launch_setenv("RAILBIRD_OPTIONS", "sampler=all");

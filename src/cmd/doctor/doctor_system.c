@@ -1,4 +1,4 @@
-// What the kernel and libc of this machine allow.
+// Checks of the kernel and libc of this machine.
 #include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
@@ -18,7 +18,7 @@
 #include "cmd/argument_list.h"
 #include "cmd/doctor/doctor.h"
 
-// The number in a file of /proc; `missing` if there is none.
+// Returns the number in a file of /proc; `missing` if there is none.
 static long read_setting(const char *path, long missing)
 {
     char *text = cli_read_file(path, NULL);
@@ -28,7 +28,7 @@ static long read_setting(const char *path, long missing)
     return value;
 }
 
-// Runs `try` in a child, for it may crash or be killed. Its exit status, or -1.
+// Runs `try` in a child, because it may crash or be killed. Returns its exit status, or -1.
 static int in_child(int (*try)(void))
 {
     int status;
@@ -97,7 +97,7 @@ static int open_breakpoint(bool sigtrap)
         .exclude_hv = 1,
     };
 
-#ifdef PERF_SAMPLE_WEIGHT_TYPE // headers that know sigtrap (Linux 5.13) know this one too
+#ifdef PERF_SAMPLE_WEIGHT_TYPE // headers with sigtrap (Linux 5.13) have this one too
     attr.sigtrap = sigtrap;
     attr.remove_on_exec = sigtrap;
 #else
@@ -109,7 +109,7 @@ static int open_breakpoint(bool sigtrap)
     return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-// Does an access count, and does it call the handler?
+// Tries whether an access is counted, and whether it calls the handler.
 static int try_breakpoint(void)
 {
     uint64_t count = 0;
@@ -191,14 +191,14 @@ void check_ptrace(struct finding *f)
 
 // ---- text pages ----------------------------------------------------------------------------------------
 
-// Of its own page, so that nobody else's code is without its rights meanwhile.
+// On a page of its own, so that no other code loses its rights meanwhile.
 __attribute__((noinline, aligned(4096))) static int on_a_page(int x)
 {
     __asm__ volatile("" : "+r"(x));
     return x + 1;
 }
 
-// What a dormant call site needs: one byte of code written, and the code run afterwards.
+// Tries the patch that a dormant call site needs: writes one byte of code and runs the code afterwards.
 static int try_text_page(void)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,6 +1,6 @@
-// The self-test: two programs of ours, built with the tool, one with a race that every run has and one
-// without. Every access is looked at, so the outcome is no coin toss: 5 of 5 found, 5 of 5 silent, or
-// something is wrong with this machine or this installation.
+// The self-test: two programs of ours, built with the tool, one with a race in every run and one without.
+// Every access is sampled, so the outcome does not depend on chance: 5 of 5 found and 5 of 5 silent, or
+// this machine or this installation has a fault.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ static const struct {
      "the same under a lock was reported, or failed"},
 };
 
-// One run ended as it should, and said so or kept silent.
+// Returns true if one run ended with the expected status, and reported a race or none as expected.
 static bool ran_well(char **words, int wanted)
 {
     char said[4096];

@@ -1,3 +1,4 @@
+// Children: finding, starting and awaiting programs, and forwarding signals to them.
 #include "cmd/launch/launch.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ char *launch_find(const char *name)
     if (strchr(name, '/'))
         return can_run(name) ? strdup(name) : NULL;
     if (!path)
-        path = "/bin:/usr/bin"; // what execvp takes
+        path = "/bin:/usr/bin"; // the default of execvp
     for (; *name; path = end + 1) {
         char *file;
 
@@ -94,7 +95,7 @@ int launch_capture(char *const *words, bool both, char *out, size_t room)
     }
     close(pipes[1]);
     if (pid > 0) {
-        char rest[4096]; // read on to the end, or it would die of SIGPIPE
+        char rest[4096]; // read to the end, or the child would die of SIGPIPE
         do {
             const bool full = used + 1 >= room;
             got = read(pipes[0], full ? rest : out + used, full ? sizeof(rest) : room - used - 1);
@@ -126,9 +127,9 @@ char *launch_setenv(const char *name, const char *value)
 
 // ---- a child in our place ------------------------------------------------------------------------------
 
-// Passed on to the child, unless it has them already: what the terminal sends, or kill() to the group, goes
-// to the whole group, the child among it. For those it is enough that they do not end us first; twice is not
-// the same as once for a program that ends in haste at the second.
+// The signals that are forwarded to the child, unless it has them already. A signal of the terminal, or of
+// kill() to the group, reaches the whole group, and the child with it. Such a signal must only not end this
+// process first. Forwarding it would deliver it twice, and some programs end at once at the second.
 static const int forwarded[] = {SIGTERM,  SIGHUP,  SIGUSR1, SIGUSR2, SIGALRM,
                                 SIGWINCH, SIGCONT, SIGINT,  SIGQUIT};
 
@@ -156,7 +157,7 @@ int launch_run(char *const *words, int stdout_to, struct launch *l)
         return errno;
     sigfillset(&action.sa_mask);
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &mask); // none is to arrive between fork and `child = `
+    sigprocmask(SIG_BLOCK, &all, &mask); // no signal may arrive between fork and `child = `
     sigemptyset(&passed_on);
     for (size_t i = 0; i < RB_LENGTH(forwarded); i++) {
         sigaddset(&passed_on, forwarded[i]);
@@ -164,14 +165,14 @@ int launch_run(char *const *words, int stdout_to, struct launch *l)
         if (before[i].sa_handler != SIG_IGN) // nohup
             sigaction(forwarded[i], &action, NULL);
     }
-    sigaction(SIGCHLD, &waits, &child_before); // where it is ignored, no status is left to wait for
+    sigaction(SIGCHLD, &waits, &child_before); // if it is ignored, waitpid gets no status
     witness_start(&passed_on);
     const pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         for (size_t i = 0; i < RB_LENGTH(forwarded); i++)
             sigaction(forwarded[i], &before[i], NULL);
         sigaction(SIGCHLD, &child_before, NULL);
-        prctl(PR_SET_PDEATHSIG, SIGKILL); // kill -9 of us is meant for it
+        prctl(PR_SET_PDEATHSIG, SIGKILL); // kill -9 of this process is meant for the child
         if (getppid() != parent)
             _exit(127);
         if (stdout_to >= 0)

@@ -1,6 +1,6 @@
-// Starting other programs: finding and classifying a program, preparing its environment, running it as a child
-// as a shell would, and passing on its exit status. The self-test of `railbird run` is here too; the doctor
-// runs it as well.
+// Starting other programs: finding and classifying a program, preparing its environment, running it as a
+// child as a shell would, and passing on its exit status. The self-test of `railbird run` is here too; the
+// doctor runs it as well.
 #ifndef RB_CMD_LAUNCH_LAUNCH_H
 #define RB_CMD_LAUNCH_LAUNCH_H
 
@@ -23,8 +23,8 @@ int launch_capture(char *const *words, bool both, char *out, size_t room);
 // The same for standard output alone; standard error is discarded.
 int launch_read(char *const *words, char *out, size_t room);
 
-// Sets a variable for the next programs (NULL removes it) and returns its old value, with which launch_setenv
-// restores it.
+// Sets a variable for the next programs (NULL removes it) and returns its old value, with which
+// launch_setenv restores it.
 char *launch_setenv(const char *name, const char *value);
 
 struct launch {
@@ -32,15 +32,15 @@ struct launch {
     int status; // as of waitpid, after its end
 };
 
-// Runs the program as a child that gets the signals this process gets. If `stdout_to` is not -1, the child's
-// standard output goes there. Returns 0 with *l filled, or the errno of fork or exec.
+// Runs the program as a child that gets the signals this process gets. If `stdout_to` is not -1, the
+// child's standard output goes there. Returns 0 with *l filled, or the errno of fork or exec.
 int launch_run(char *const *words, int stdout_to, struct launch *l);
 
 // Returns the exit status of the ended child: its own, or 128 + the signal.
 int launch_exit_status(int status);
 
-// Ends this process the way the child ended: by the same signal, without a second core file. Otherwise returns
-// the exit status to end with.
+// Ends this process the way the child ended: by the same signal, without a second core file. Otherwise
+// returns the exit status to end with.
 int launch_end_like(int status);
 
 // ---- kinds of programs (program.c) ---------------------------------------------------------------------
@@ -78,13 +78,13 @@ void run_add_options(const char *pairs);
 // Returns the pair with its value in quotes if needed; NULL if no quoting can express it.
 char *run_pair(const char *key, const char *value);
 
-// Sets LD_PRELOAD to our runtime and to the shims that satisfy programs linked to TSan's. Returns false after a
-// message.
+// Sets LD_PRELOAD to our runtime and to the shims that satisfy programs linked to TSan's. Returns false
+// after a message.
 bool run_preload(const char *command);
 
-// Runs the program as a child. With `json` all results become one object on standard output; otherwise a line
-// says if nothing was sampled. `given` are the options as far as the command line and the environment give
-// them.
+// Runs the program as a child. With `json` all results become one object on standard output; otherwise a
+// line says if nothing was sampled. `given` are the options as far as the command line and the environment
+// give them.
 int run_watched(char **words, const struct rb_options *given, const struct program *p, bool json);
 
 // Adds up a figure over the statistics of a program's processes.
@@ -100,12 +100,12 @@ void run_await_reporters(pid_t program, const char *json);
 bool run_self_test(FILE *out);
 
 // ---- the witness (witness.c) ---------------------------------------------------------------------------
-// Tells a signal to the whole process group from one to this process alone. The kernel does not: kill(pid) and
-// kill(-group) look the same to a receiver. So an idle process in the group records the signals that arrive; a
-// signal to this process alone does not reach it.
+// Tells a signal to the whole process group from one to this process alone. The kernel does not: kill(pid)
+// and kill(-group) look the same to a receiver. So an idle process in the group records the signals that
+// arrive; a signal to this process alone does not reach it.
 
-// Starts the witness for the signals of the set. Called with all signals blocked. Without a witness (no memory,
-// no process) every signal counts as one to this process alone.
+// Starts the witness for the signals of the set. Called with all signals blocked. Without a witness (no
+// memory, no process) every signal counts as one to this process alone.
 void witness_start(const sigset_t *signals);
 void witness_end(void);
 

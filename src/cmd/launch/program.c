@@ -1,3 +1,4 @@
+// Classifies a program by its ELF headers.
 #include "cmd/launch/launch.h"
 
 #include <elf.h>
@@ -11,7 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-// The file in memory. Every offset in it is checked before use: it may be anything.
+// The file in memory. Every offset in it is checked before use: it may have any value.
 struct file {
     const char *bytes;
     size_t size;
@@ -22,7 +23,7 @@ static const void *bytes_at(const struct file *f, uint64_t offset, uint64_t size
     return offset <= f->size && size <= f->size - offset ? f->bytes + offset : NULL;
 }
 
-// A table of `count` entries of `entry` bytes.
+// Returns a table of `count` entries of `entry` bytes, or NULL.
 static const void *table_at(const struct file *f, uint64_t offset, uint64_t count, uint64_t entry)
 {
     uint64_t size;
@@ -35,7 +36,7 @@ struct strings {
     size_t size;
 };
 
-// The name at that place of a string table; "" if it does not lie in it.
+// Returns the name at that offset of a string table; "" if the offset is outside.
 static const char *name_at(struct strings s, uint64_t offset)
 {
     return offset < s.size && memchr(s.text + offset, 0, s.size - offset) ? s.text + offset : "";
@@ -130,7 +131,7 @@ static void classify_file(const struct file *f, struct program *p)
     }
     look_at_segments(f, header, p);
     look_at_sections(f, header, p, &seen);
-    // Stripped and without a loader there are no symbols to go by: the runtime's own words then.
+    // A stripped program without a loader has no symbols: look for the runtime's strings.
     if (!seen.symbols)
         seen.ours = memmem(f->bytes, f->size, "RAILBIRD_OPTIONS", 16) != NULL;
     if (seen.ours || p->needs_ours)

@@ -1,5 +1,5 @@
-// Waits for the reporters of a program that was killed: they deliver what it had found, and end by themselves
-// soon (run/report/reporter.c). They are known by their command lines, since they are nobody's children.
+// Waits for the reporters of a killed program: they deliver its races, and end by themselves soon
+// (run/report/reporter.h). Their command lines identify them, since they are not our children.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define PAUSE_US 10000
 #define PATIENCE 3000 // pauses
 
-// Reads a file of the process; returns how many bytes it has, and a NUL follows.
+// Reads a file of the process with a NUL after it; returns the number of bytes.
 static size_t read_about(const char *process, const char *file, char *text, size_t room)
 {
     char path[64];
@@ -29,7 +29,7 @@ static size_t read_about(const char *process, const char *file, char *text, size
     return n > 0 ? (size_t)n : 0;
 }
 
-// Returns true if it is a reporter of this program, or one that writes to this file.
+// Returns true if the process is a reporter of this program, or one that writes to this file.
 static bool is_reporter(const char *words, size_t bytes, const char *program, const char *json)
 {
     const char *end = words + bytes, *before = "";
@@ -43,14 +43,15 @@ static bool is_reporter(const char *words, size_t bytes, const char *program, co
     return live && ours;
 }
 
-// Returns true if the process is a reporter's beginning: it has its name, and still the program's words or none. Whose it is cannot be
-// seen, but it is not that for long.
+// Returns true if the process is starting as a reporter: it has the reporter's name, and still the
+// program's command line or none. Its program is not visible yet, but this state is short.
 static bool is_beginning(const char *process, const char *words, size_t bytes)
 {
     char name[32];
 
     read_about(process, "comm", name, sizeof(name));
-    return !strcmp(name, "railbird-report\n") && *words && !memmem(words, bytes, "\0--ring", sizeof("\0--ring"));
+    return !strcmp(name, "railbird-report\n") && *words &&
+           !memmem(words, bytes, "\0--ring", sizeof("\0--ring"));
 }
 
 static bool any_reporter(const char *program, const char *json)
@@ -70,7 +71,7 @@ static bool any_reporter(const char *program, const char *json)
     return any;
 }
 
-// Twice none, because one that begins changes from one process to the other.
+// Waits for two scans without a reporter, because a starting reporter moves from one process to another.
 void run_await_reporters(pid_t program, const char *json)
 {
     char number[24];

@@ -1,5 +1,5 @@
-// The runs at whose end something is to be said: what the runtime counted is read from a file that it writes
-// when the program ends, and for --json so are the races. Both files are temporary and ours.
+// Runs with a report at their end. The runtime writes its counters to a file when the program ends, and for
+// --json its races to another. Both files are temporary and ours.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "cmd/launch/launch.h"
 #include "cmd/toolchain/toolchain.h"
 
-// An empty file for the runtime to write; removed by whoever asked for it.
+// Makes an empty file for the runtime to write. The caller removes it.
 static char *make_temporary(struct rb_error *e)
 {
     const char *dir = getenv("TMPDIR");
@@ -36,14 +36,15 @@ static char *make_temporary(struct rb_error *e)
     return path;
 }
 
-// A file the runtime writes at our wish: one of our own, or the one the user asked for, behind what it holds.
+// A file that the runtime writes for us: one of our own, or the one that the user named, from its old end
+// on.
 struct sink {
     char *path;
     off_t from;
     bool ours;
 };
 
-// `also` is the option's word for the text that the user asked for besides, or NULL.
+// Opens a sink. `also` is the option's word for the text that the user wants as well, or NULL.
 static bool sink_open(struct sink *s, const char *key, const char *also, const char *asked_for,
                       struct rb_error *e)
 {
@@ -83,7 +84,7 @@ static void sink_close(struct sink *s)
         unlink(s->path);
 }
 
-// Every process of the run writes an object when it ends.
+// Reads the statistics: every process of the run writes an object when it ends.
 static json_t *read_stats(const struct sink *stats)
 {
     json_t *all = json_array();
@@ -107,8 +108,8 @@ json_int_t run_total(const json_t *all, const char *key)
     return sum;
 }
 
-// The program's own figures; those of the last process to end if it left none (it was killed, or became
-// another program).
+// Returns the program's own figures. If it left none (it was killed, or became another program), returns
+// those of the last process to end.
 static json_t *own_stats(const json_t *all, pid_t pid)
 {
     size_t i;
@@ -140,7 +141,7 @@ static void say_if_nothing(const json_t *all, const char *name)
     cli_fail("run", &e);
 }
 
-// What this run added to the file, in a file of its own; NULL if it added nothing.
+// Copies the part of the file that this run added into a new file; returns NULL if it added nothing.
 static char *copy_added(const struct sink *s, struct rb_error *e)
 {
     FILE *in = sink_read(s), *out;
@@ -159,7 +160,7 @@ static char *copy_added(const struct sink *s, struct rb_error *e)
     return path;
 }
 
-// Symbolized by the report command, a record a line.
+// Reads the races through the report command, which symbolizes them.
 static json_t *read_races(const struct sink *s, const struct rb_options *given, struct rb_error *e)
 {
     char *raw = copy_added(s, e), *out = raw ? make_temporary(e) : NULL, said[512];
@@ -207,7 +208,7 @@ static json_t *result_json(const char *name, const struct launch *l, const struc
     return object;
 }
 
-// Times need more digits than cli_print_json has.
+// Prints the object: times need more digits than cli_print_json prints.
 static void print_json(json_t *object, struct rb_error *e)
 {
     if (!object) {

@@ -1,5 +1,5 @@
-#include "cmd/launch/launch.h"
 #include "base/atomic.h"
+#include "cmd/launch/launch.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -10,19 +10,19 @@
 #include <unistd.h>
 
 #define MS 1000000
-// Some tools send to the process and to the group: one that the witness gets this much later, or got this
-// long ago, is the same, in milliseconds.
+// Some tools send a signal to the process and to the group. A signal that the witness gets this much later,
+// or got this long ago, is the same, in milliseconds.
 #define PATIENCE 50
 #define RECENT   200
-#define BUSY     10000 // milliseconds that the witness may take to answer, where others use the machine
+#define BUSY     10000 // milliseconds for the answer of the witness on a busy machine
 
-// A page that the witness shares with us. It alone writes there.
+// A page that the witness shares with us. Only the witness writes to it.
 struct seen {
-    int64_t arrived[NSIG]; // when each signal arrived last, in nanoseconds; 0: never
-    int asked; // the last question it has answered; all signals that were pending before are in `arrived`
+    int64_t arrived[NSIG]; // time of each signal's last arrival, in nanoseconds; 0: never
+    int asked; // the last answered question; all signals that were pending before it are in `arrived`
 };
 static struct seen *seen;
-static int64_t handled[NSIG]; // when we were last asked about each signal
+static int64_t handled[NSIG]; // time of the last call of witness_saw for each signal
 static pid_t witness;
 
 static int64_t read_clock(void)
@@ -36,7 +36,7 @@ static int64_t read_clock(void)
 static void run_witness(const sigset_t *signals, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    close_range(0, ~0u, 0); // whoever waits for the end of a pipe does not wait for us
+    close_range(0, ~0u, 0); // a reader of a pipe must not wait for the witness
     while (getppid() == parent) {
         siginfo_t info;
         const int signal = sigwaitinfo(signals, &info); // lower numbers come first
@@ -77,7 +77,7 @@ void witness_end(void)
 
 static const struct timespec ms = {0, MS};
 
-// Waits until the witness has taken all signals that are pending for it: it may have been kept from running.
+// Waits until the witness has taken all signals that are pending for it: it may not have had the processor.
 static void ask_witness(void)
 {
     static int question;
@@ -92,7 +92,7 @@ static void ask_witness(void)
     }
 }
 
-// True if the witness got the signal since `before`.
+// Returns true if the witness got the signal since `before`.
 static bool witness_got(int signal, int64_t before)
 {
     const int64_t at = rb_load_relaxed(&seen->arrived[signal]);

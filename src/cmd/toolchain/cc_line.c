@@ -1,3 +1,4 @@
+// Reads the command lines of gcc and clang.
 #include "cmd/toolchain/toolchain.h"
 
 #include <stdio.h>
@@ -5,7 +6,7 @@
 
 #include "cmd/cli.h"
 
-// Options whose value is the next word. Those with their value joined need no entry.
+// Options with the value in the next word. Options with a joined value need no entry.
 static const char *const with_value[] = {
     "-o",
     "-x",
@@ -91,7 +92,7 @@ static const char *const with_value[] = {
     "-dependency-file",
 };
 
-// The compiler answers a question, whatever else is there.
+// Options that make the compiler answer a question and ignore all other arguments.
 static const char *const queries[] = {
     "--version",    "--help",           "-help",      "--target-help", "-dumpmachine",
     "-dumpversion", "-dumpfullversion", "-dumpspecs",
@@ -128,7 +129,7 @@ static const char *const fortran_suffixes[] = {
 static const char *const fortran_languages[] = {"f77", "f77-cpp-input", "f95", "f95-cpp-input"};
 static const char *const header_suffixes[] = {"h", "hh", "H", "hp", "hxx", "hpp", "HPP", "h++"};
 
-// Sanitizers whose instrumentation or runtime excludes TSan's, as both compilers have it.
+// Sanitizers that exclude TSan by their instrumentation or runtime, in both compilers.
 static const char *const conflicting[] = {
     "address",  "kernel-address", "hwaddress", "kernel-hwaddress", "memory",      "kernel-memory",
     "leak",     "dataflow",       "memtag",    "memtag-stack",     "memtag-heap", "memtag-globals",
@@ -153,7 +154,7 @@ static const char *text_after(const char *word, const char *start)
 
 enum kind { KIND_OBJECT, KIND_CODE, KIND_FORTRAN, KIND_HEADER };
 
-// By -x if there was one, else by the suffix; what is neither goes to the linker or the assembler.
+// Returns the kind by -x if given, else by the suffix; other files go to the linker or the assembler.
 static enum kind kind_of(const char *file, const char *language)
 {
     const char *dot = strrchr(file, '.');
@@ -178,7 +179,7 @@ static enum kind kind_of(const char *file, const char *language)
                                                   : KIND_OBJECT;
 }
 
-// One item of a -fsanitize= or -fno-sanitize= list.
+// Reads one item of a -fsanitize= or -fno-sanitize= list.
 static void read_sanitizer(struct cc_line *line, const char *name, size_t length, bool on,
                            unsigned *conflicts, unsigned *others)
 {
@@ -195,7 +196,7 @@ static void read_sanitizer(struct cc_line *line, const char *name, size_t length
     if (all)
         *others = on;
     else if (on && !(length == 6 && !strncmp(name, "thread", 6)) &&
-             !(length >= 6 && !strncmp(name, "fuzzer", 6))) // no runtime left out for its sake
+             !(length >= 6 && !strncmp(name, "fuzzer", 6))) // -fno-sanitize-link-runtime keeps its runtime
         (*others)++;
 }
 
@@ -209,7 +210,7 @@ static void read_sanitizers(struct cc_line *line, const char *list, bool on, uns
     }
 }
 
-// What a word for the linker changes ("-Wl,..." item or the word behind -Xlinker).
+// Reads a word for the linker ("-Wl,..." item or the word after -Xlinker).
 static void linker_word(struct cc_line *line, const char *word, size_t length)
 {
     static const char *const shared[] = {"-shared", "--shared", "-Bshareable"};
@@ -300,7 +301,7 @@ void cc_line_read(struct cc_line *line, const struct cli_words *arguments)
 
 // ---- for the linker ------------------------------------------------------------------------------------
 
-// The list without `thread`; nothing if nothing is left.
+// Adds the list without `thread`; adds nothing if the rest is empty.
 static void add_without_thread(struct cli_words *out, const char *option_name, const char *list)
 {
     char *kept = cli_text("%s", option_name);
@@ -323,7 +324,7 @@ static bool demands_definitions(const char *word)
     return !strcmp(word, "--no-undefined") || !strcmp(word, "-no-undefined") || !strcmp(word, "-zdefs");
 }
 
-// "-Wl,-z,defs,-z,now" becomes "-Wl,-z,now".
+// Adds the list without demands for definitions: "-Wl,-z,defs,-z,now" becomes "-Wl,-z,now".
 static void add_linker_list(struct cli_words *out, const char *list)
 {
     struct cli_words items = {0};
@@ -351,7 +352,8 @@ static void add_linker_list(struct cli_words *out, const char *list)
         cli_words_add(out, kept);
 }
 
-// How many words from here on ask for no undefined symbols: "-z defs", "-Xlinker -z -Xlinker defs", ...
+// Returns the number of words from here on that forbid undefined symbols: "-z defs", "-Xlinker -z -Xlinker
+// defs".
 static size_t count_demand(char *const *word)
 {
     if (!strcmp(word[0], "-z") && word[1] && !strcmp(word[1], "defs"))

@@ -1,3 +1,4 @@
+// Finds the compiler, its family and our plugin for it.
 #include "cmd/toolchain/toolchain.h"
 
 #include <stdlib.h>
@@ -54,7 +55,7 @@ enum cc_family cc_compiler_family(const struct cc_compiler *c)
     enum cc_family family = CC_GCC;
     char answer[512] = "";
 
-    for (size_t i = c->words.count; i-- > 0;) { // the last that is no option: ccache gcc -m64
+    for (size_t i = c->words.count; i-- > 0;) { // the last word that is not an option: ccache gcc -m64
         const char *word = c->words.word[i];
         char *path;
 

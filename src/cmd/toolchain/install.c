@@ -1,3 +1,4 @@
+// Finds our own files, from the place of the running program.
 #include "cmd/toolchain/toolchain.h"
 
 #include <limits.h>
@@ -9,7 +10,7 @@
 
 #include "cmd/argument_list.h"
 
-// The name of the folder for libraries below the prefix, where it is not lib (Debian's packages: multiarch).
+// The name of the folder for libraries below the prefix, if it is not lib (Debian's packages: multiarch).
 #ifndef RB_LIBDIR
 #define RB_LIBDIR "lib"
 #endif
@@ -17,7 +18,7 @@
 #define RB_LIBEXECDIR "libexec"
 #endif
 
-// The kernel's name for our file; without /proc the one that exec was given.
+// Returns the kernel's name for our file; without /proc the one that exec was given.
 const char *cli_tool_path(void)
 {
     static char path[PATH_MAX];
@@ -33,7 +34,7 @@ const char *cli_tool_path(void)
     return path;
 }
 
-// The folder above the one the program is in.
+// Returns the parent of the program's folder.
 static const char *find_prefix(void)
 {
     static char path[PATH_MAX];
@@ -51,14 +52,14 @@ static const char *find_prefix(void)
     return path;
 }
 
-// RB_LIBDIR and RB_LIBEXECDIR may be absolute.
+// Returns the installed place. RB_LIBDIR and RB_LIBEXECDIR may be absolute.
 static const char *installed_file(const char *folder, const char *name)
 {
     return folder[0] == '/' ? cli_text("%s/%s", folder, name)
                             : cli_text("%s/%s/%s", find_prefix(), folder, name);
 }
 
-// Build folders have their libraries in lib, whatever it will be called once installed.
+// A build folder has its libraries in lib, also if the installed folder has another name.
 const char *cli_lib_file(const char *name)
 {
     const char *installed = installed_file(RB_LIBDIR, name);

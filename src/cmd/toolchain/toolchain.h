@@ -1,5 +1,5 @@
-// The compilers that `railbird cc` runs: the meaning of their command lines, the choice of the compiler, and the
-// places of our own files.
+// The compilers that `railbird cc` runs: the meaning of their command lines, the choice of the compiler,
+// and the places of our own files.
 #ifndef RB_CMD_TOOLCHAIN_TOOLCHAIN_H
 #define RB_CMD_TOOLCHAIN_TOOLCHAIN_H
 
@@ -41,12 +41,12 @@ struct cc_compiler {
     struct cli_words words; // the command, as "ccache" "gcc-12"
 };
 
-// Finds the compiler: RAILBIRD_CC or RAILBIRD_CXX, else cc or c++. Returns an exit status, after a message if it
-// is not RB_EXIT_OK.
+// Finds the compiler: RAILBIRD_CC or RAILBIRD_CXX, else cc or c++. Returns an exit status, after a message
+// if it is not RB_EXIT_OK.
 int cc_compiler_find(const char *command, bool cxx, struct cc_compiler *c);
 
-// Returns the family by name (clang-19, x86_64-linux-gnu-gcc-12, a link to one of them), else by the compiler's
-// answer to --version. A compiler without an answer counts as gcc.
+// Returns the family by name (clang-19, x86_64-linux-gnu-gcc-12, a link to one of them), else by the
+// compiler's answer to --version. A compiler without an answer counts as gcc.
 enum cc_family cc_compiler_family(const struct cc_compiler *c);
 
 // Returns our plugin for this gcc, or NULL: a plugin works only with the release that it was built with.
@@ -57,8 +57,8 @@ const char *cc_compiler_plugin(const struct cc_compiler *c);
 char *cc_which(const char *name);
 
 // ---- our own files (install.c) -------------------------------------------------------------------------
-// All files are found from the program's own place, so a build folder, an installation and a copy of one work
-// alike: PREFIX/bin/railbird, PREFIX/lib (or the system's name for it) and PREFIX/libexec/railbird.
+// All files are found from the program's own place, so a build folder, an installation and a copy of one
+// work alike: PREFIX/bin/railbird, PREFIX/lib (or the system's name for it) and PREFIX/libexec/railbird.
 
 // Returns the running program, with links resolved. Never NULL ("railbird" if /proc is missing).
 const char *cli_tool_path(void);
@@ -74,7 +74,7 @@ bool cli_need_file(const char *command, const char *path);
 #define RB_RT_ARCHIVE_STATIC "librailbird_rt_static.a" // for -static
 #define RB_RT_WRAP           "railbird_rt.wrap"        // the linker's options that go with it
 #define RB_RT_WRAP_CXX       "railbird_rt.cxx"         // for programs where only libstdc++ is static
-#define RB_RT_SYMBOLS        "railbird_rt.syms"        // the symbols of the runtime that an executable exports
+#define RB_RT_SYMBOLS        "railbird_rt.syms"        // symbols of the runtime that an executable exports
 #define RB_RT_SHARED         "librailbird_rt.so"
 #define RB_RT_SPECS          "railbird/gcc.specs"
 #define RB_RT_PLUGIN         "railbird/gcc-%s/bodies.so" // for that release of gcc

@@ -89,7 +89,7 @@ static bool map_ring(struct reporter *r)
     return r->ring->bytes == r->bytes;
 }
 
-// Has the kernel mark the ring when this process ends, for whatever reason.
+// Has the kernel mark the ring when this process ends, for any reason.
 static void own_ring(struct rb_ring *ring)
 {
     static struct robust_list entry;

@@ -1,5 +1,5 @@
-// Names for a race: functions, files and lines for the frames of every stack in it, a variable for a global
-// location, and the lines of source around a frame. Tool side.
+// Names for a race: functions, files and lines for the frames of every stack in it, and a variable for a
+// global location. Also the lines of source around a frame. Tool side.
 #ifndef RB_REPORT_SYMBOLS_SYMBOLS_H
 #define RB_REPORT_SYMBOLS_SYMBOLS_H
 

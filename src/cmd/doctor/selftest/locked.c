@@ -4,7 +4,7 @@
 #include "cmd/doctor/selftest/selftest.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-int shared; // not static: a compiler may leave out what nobody reads
+int shared; // not static: a compiler may remove a variable without readers
 
 static void *write_first(void *unused)
 {

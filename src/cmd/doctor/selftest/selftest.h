@@ -1,12 +1,12 @@
-// What race.c and locked.c share: two threads, and an order between them that no detector sees, because it is
-// made of instructions the compiler does not instrument.
+// The parts that unlocked.c and locked.c share: two threads, and an order between them that no detector sees,
+// because the compiler does not instrument its instructions.
 #ifndef RB_CMD_DOCTOR_SELFTEST_SELFTEST_H
 #define RB_CMD_DOCTOR_SELFTEST_SELFTEST_H
 
 #include <pthread.h>
 #include <unistd.h>
 
-static int rb_unseen; // touched by the two functions below alone
+static int rb_unseen; // accessed only by the two functions below
 
 static inline void rb_unseen_signal(void)
 {

@@ -1,11 +1,11 @@
 // The planted race of `railbird run --self-test`: two threads write one variable. The second waits for the
-// first in a way that the runtime does not see, so both writes happen in every run, one after the other, and
+// first in a way that the runtime does not see. So both writes happen in every run, one after the other, and
 // nothing orders them. Its twin is locked.c.
 #include <pthread.h>
 
 #include "cmd/doctor/selftest/selftest.h"
 
-int shared; // not static: a compiler may leave out what nobody reads
+int shared; // not static: a compiler may remove a variable without readers
 
 static void *write_first(void *unused)
 {
