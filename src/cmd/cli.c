@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -32,21 +31,6 @@ int cli_usage(const char *command, const char *format, ...)
     rb_bad_input(&e, "%s", text);
     fprintf(stderr, "railbird %s: %s (railbird %s -h shows the options)\n", command, e.text, command);
     return RB_EXIT_USAGE;
-}
-
-int cli_bad_option(const char *command, int c, char **argv)
-{
-    const char letter[] = {'-', (char)optopt, 0};
-    // In the middle of "-xyz" optind is still at that word; otherwise it is after the rejected option.
-    const bool is_letter = optopt > 0 && optopt < 256 && optopt != 'h' && optopt != 'o';
-    const char *culprit = is_letter ? letter : argv[optind - 1];
-
-    if (c == ':')
-        return cli_usage(command, "%s needs a value", culprit);
-    return cli_usage(command,
-                     optopt >= 256 || optopt == 'h' ? "%s: this option takes no value"
-                                                    : "%s is not an option",
-                     culprit);
 }
 
 int cli_unknown_engine(const char *command, const char *name)

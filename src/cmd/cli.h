@@ -36,8 +36,6 @@ int cli_fail(const char *command, const struct rb_error *e);
 // Prints "railbird COMMAND: text (railbird COMMAND -h shows the options)" and returns RB_EXIT_USAGE.
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// Reports an option that getopt_long rejected; `c` is its result (':' or '?').
-int cli_bad_option(const char *command, int c, char **argv);
 int cli_unknown_engine(const char *command, const char *name);
 
 // ---- JSON ----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/cli.h"
+#include "cmd/option_table.h"
 #include "lab/replay/replay.h"
 
 static const char help_text[] =
@@ -41,57 +42,35 @@ static void print_help(void)
           stdout);
 }
 
-enum { OPT_ENGINE = 256, OPT_SAMPLER, OPT_SEED, OPT_RACES, OPT_LENIENT, OPT_JSON };
+static int take_engine(void *context, const char *value)
+{
+    const struct rb_engine_ops **engine = context;
 
-static const struct option long_options[] = {
-    {"engine", required_argument, NULL, OPT_ENGINE},
-    {"sampler", required_argument, NULL, OPT_SAMPLER},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"races", required_argument, NULL, OPT_RACES},
-    {"lenient", no_argument, NULL, OPT_LENIENT},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
+    *engine = rb_lab_engine_find(value);
+    return *engine ? -1 : cli_unknown_engine("analyze", value);
+}
 
 // Returns -1 to go on, else an exit status.
 static int parse_options(int argc, char **argv, struct options *o)
 {
-    struct rb_error e = {0};
+    static const struct cli_parser parser = {.command = "analyze", .print_help = print_help};
     const char *sampler = "all";
-    int c;
+    const struct cli_option table[] = {
+        {"engine", .take = take_engine, .context = &o->replay.engine},
+        {"sampler", .text = &sampler},
+        {"seed", .whole = &o->replay.seed, .high = INT64_MAX},
+        {"races", .text = &o->races},
+        {"lenient", .flag = &o->replay.lenient},
+        {"json", .flag = &o->json},
+        {NULL},
+    };
+    struct rb_error e = {0};
+    int status;
 
     *o = (struct options){.replay = {.engine = &rb_so, .seed = 1}};
-    while ((c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        switch (c) {
-        case OPT_ENGINE:
-            o->replay.engine = rb_lab_engine_find(optarg);
-            if (!o->replay.engine)
-                return cli_unknown_engine("analyze", optarg);
-            break;
-        case OPT_SAMPLER:
-            sampler = optarg;
-            break;
-        case OPT_SEED:
-            if (!cli_whole(optarg, 0, INT64_MAX, &o->replay.seed)) // JSON's integers have a sign
-                return cli_usage("analyze", "--seed %s: expected a whole number below 2^63", optarg);
-            break;
-        case OPT_RACES:
-            o->races = optarg;
-            break;
-        case OPT_LENIENT:
-            o->replay.lenient = true;
-            break;
-        case OPT_JSON:
-            o->json = true;
-            break;
-        case 'h':
-            print_help();
-            return RB_EXIT_OK;
-        default:
-            return cli_bad_option("analyze", c, argv);
-        }
-    }
+    status = cli_parse_options(&parser, table, argc, argv);
+    if (status >= 0)
+        return status;
     if (rb_sampler_parse_offline(sampler, &o->replay.sampler, &e) < 0)
         return cli_usage("analyze", "--sampler: %s", e.text);
     if (o->replay.engine->predict && o->replay.sampler.ops->windows)

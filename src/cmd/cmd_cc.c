@@ -4,9 +4,9 @@
 // The compilers insert the hooks at -fsanitize=thread; the same option makes their drivers link libtsan. So
 // it may reach the part that compiles and must not reach the part that links, also if one command does
 // both:
-//   gcc    the driver does not see the option: a specs file passes it to cc1, cc1plus and lto1 (which -flto runs
-//          at link time, so every link has it);
-//   clang  -fno-sanitize-link-runtime (since clang 10), or -Xclang if another sanitizer's runtime is wanted,
+//   gcc    the driver does not see the option: a specs file passes it to cc1, cc1plus and lto1 (which -flto
+//          runs at link time, so every link has it);
+//   clang  -fno-sanitize-link-runtime (since clang 10), or -Xclang if another sanitizer's runtime is needed,
 //          which that option would leave out as well.
 // Commands that only compile get the plain option, which ccache and distcc know.
 //

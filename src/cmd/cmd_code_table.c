@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/cli.h"
+#include "cmd/option_table.h"
 #include "watch/code_table/code_table_build.h"
 #include "watch/code_table/code_table_elf.h"
 
@@ -157,36 +158,19 @@ static int run_command(const struct wanted *w, struct rb_error *e)
 
 int cmd_code_table(int argc, char **argv)
 {
-    enum { OPT_JSON = 256, OPT_ROWS };
-    static const struct option long_options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"json", no_argument, NULL, OPT_JSON},
-        {"rows", no_argument, NULL, OPT_ROWS},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
+    static const struct cli_parser parser = {.command = "code-table", .help = help_text};
     struct wanted w = {0};
+    const struct cli_option table[] = {
+        {"output", 'o', .text = &w.out},
+        {"json", .flag = &w.json},
+        {"rows", .flag = &w.rows},
+        {NULL},
+    };
     struct rb_error e = {0};
-    int c;
+    const int status = cli_parse_options(&parser, table, argc, argv);
 
-    while ((c = getopt_long(argc, argv, ":ho:", long_options, NULL)) != -1) {
-        switch (c) {
-        case 'h':
-            fputs(help_text, stdout);
-            return RB_EXIT_OK;
-        case 'o':
-            w.out = optarg;
-            break;
-        case OPT_JSON:
-            w.json = true;
-            break;
-        case OPT_ROWS:
-            w.rows = true;
-            break;
-        default:
-            return cli_bad_option("code-table", c, argv);
-        }
-    }
+    if (status >= 0)
+        return status;
     if (argc - optind != 1)
         return cli_usage("code-table", "expected one FILE");
     w.file = argv[optind];

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
+#include "cmd/option_table.h"
 #include "lab/compare/compare.h"
 #include "report/page.h"
 
@@ -49,20 +50,6 @@ static void print_help(void)
            DEFAULT_RUNS);
 }
 
-enum { OPT_ENGINES = 256, OPT_SAMPLERS, OPT_RUNS, OPT_SEED, OPT_LENIENT, OPT_JSON, OPT_HTML };
-
-static const struct option long_options[] = {
-    {"engines", required_argument, NULL, OPT_ENGINES},
-    {"samplers", required_argument, NULL, OPT_SAMPLERS},
-    {"runs", required_argument, NULL, OPT_RUNS},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"lenient", no_argument, NULL, OPT_LENIENT},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"html", required_argument, NULL, OPT_HTML},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
 // ---- lists ---------------------------------------------------------------------------------------------
 
 // Returns -1 to go on, else an exit status.
@@ -93,49 +80,28 @@ static int check_pairs(const struct rb_compare_plan *plan)
 // Returns -1 to go on, else an exit status.
 static int parse_options(int argc, char **argv, struct options *o)
 {
+    static const struct cli_parser parser = {.command = NAME, .print_help = print_help};
     const char *engines = DEFAULT_ENGINES, *samplers = DEFAULT_SAMPLERS;
     struct rb_compare_plan *plan = &o->plan;
-    uint64_t runs = DEFAULT_RUNS;
-    int c;
+    const struct cli_option table[] = {
+        {"engines", .text = &engines},
+        {"samplers", .text = &samplers},
+        {"runs", .whole32 = &plan->runs, .low = 1, .high = RB_COMPARE_RUNS},
+        {"seed", .whole = &plan->seed, .high = INT64_MAX},
+        {"lenient", .flag = &plan->lenient},
+        {"json", .flag = &o->json},
+        {"html", .text = &o->html},
+        {NULL},
+    };
+    int status;
 
-    *o = (struct options){.plan.seed = 1};
-    while ((c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        switch (c) {
-        case OPT_ENGINES:
-            engines = optarg;
-            break;
-        case OPT_SAMPLERS:
-            samplers = optarg;
-            break;
-        case OPT_RUNS:
-            if (!cli_whole(optarg, 1, RB_COMPARE_RUNS, &runs))
-                return cli_usage(NAME, "--runs %s: expected a whole number from 1 to %u", optarg,
-                                 RB_COMPARE_RUNS);
-            break;
-        case OPT_SEED:
-            if (!cli_whole(optarg, 0, INT64_MAX, &plan->seed))
-                return cli_usage(NAME, "--seed %s: expected a whole number below 2^63", optarg);
-            break;
-        case OPT_LENIENT:
-            plan->lenient = true;
-            break;
-        case OPT_JSON:
-            o->json = true;
-            break;
-        case OPT_HTML:
-            o->html = optarg;
-            break;
-        case 'h':
-            print_help();
-            return RB_EXIT_OK;
-        default:
-            return cli_bad_option(NAME, c, argv);
-        }
-    }
-    plan->runs = (uint32_t)runs;
+    *o = (struct options){.plan = {.seed = 1, .runs = DEFAULT_RUNS}};
+    status = cli_parse_options(&parser, table, argc, argv);
+    if (status >= 0)
+        return status;
     o->traces = argv + optind;
     o->trace_count = (size_t)(argc - optind);
-    int status = parse_lists(engines, samplers, plan);
+    status = parse_lists(engines, samplers, plan);
     if (status < 0 && strcmp(samplers, DEFAULT_SAMPLERS) != 0)
         status = check_pairs(plan);
     if (status >= 0)

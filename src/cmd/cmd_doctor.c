@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/cli.h"
+#include "cmd/option_table.h"
 
 static const char help_text[] =
     "usage: railbird doctor [--json]\n"
@@ -89,25 +90,14 @@ static void print_finding(const char *name, const struct finding *f)
 
 int cmd_doctor(int argc, char **argv)
 {
-    enum { OPT_JSON = 256 };
-    static const struct option long_options[] = {
-        {"json", no_argument, NULL, OPT_JSON},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
+    static const struct cli_parser parser = {.command = "doctor", .help = help_text};
     static struct finding found[RB_LENGTH(checks)];
     bool json = false, works = true;
-    int c;
+    const struct cli_option table[] = {{"json", .flag = &json}, {NULL}};
+    const int status = cli_parse_options(&parser, table, argc, argv);
 
-    while ((c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        if (c == 'h') {
-            fputs(help_text, stdout);
-            return RB_EXIT_OK;
-        }
-        if (c != OPT_JSON)
-            return cli_bad_option("doctor", c, argv);
-        json = true;
-    }
+    if (status >= 0)
+        return status;
     if (optind < argc)
         return cli_usage("doctor", "'%s': takes no arguments", argv[optind]);
     for (size_t i = 0; i < RB_LENGTH(checks); i++) {

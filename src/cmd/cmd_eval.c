@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
+#include "cmd/option_table.h"
 #include "lab/eval/eval.h"
 #include "lab/eval/eval_counter.h"
 #include "lab/inject/verify.h"
@@ -67,36 +68,6 @@ static void print_help(void)
            DEFAULT_RUNS, DEFAULT_SHRINK);
 }
 
-enum {
-    OPT_ENGINES = 256,
-    OPT_SAMPLERS,
-    OPT_RUNS,
-    OPT_SEED,
-    OPT_JOBS,
-    OPT_JSON,
-    OPT_CSV,
-    OPT_HTML,
-    OPT_COUNTEREXAMPLES,
-    OPT_LIMIT,
-    OPT_SHRINK
-};
-
-static const struct option long_options[] = {
-    {"engines", required_argument, NULL, OPT_ENGINES},
-    {"samplers", required_argument, NULL, OPT_SAMPLERS},
-    {"runs", required_argument, NULL, OPT_RUNS},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"jobs", required_argument, NULL, OPT_JOBS},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"csv", required_argument, NULL, OPT_CSV},
-    {"html", required_argument, NULL, OPT_HTML},
-    {"counterexamples", required_argument, NULL, OPT_COUNTEREXAMPLES},
-    {"limit", required_argument, NULL, OPT_LIMIT},
-    {"shrink-seconds", required_argument, NULL, OPT_SHRINK},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
 static int parse_lists(const char *engines, const char *samplers, struct rb_eval_plan *plan)
 {
     int status = cli_engine_list(NAME, engines, &plan->engines, &plan->engine_count);
@@ -110,20 +81,9 @@ static int parse_lists(const char *engines, const char *samplers, struct rb_eval
 
 // ---- options -------------------------------------------------------------------------------------------
 
-// Reads a whole number for a 32-bit option. Returns -1 to go on, else an exit status.
-static int parse_whole(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
+static int take_seconds(void *context, const char *text)
 {
-    uint64_t v;
-
-    if (!cli_whole(text, low, high, &v))
-        return cli_usage(NAME, "%s %s: expected a whole number from %" PRIu32 " to %" PRIu32, option, text,
-                         low, high);
-    *value = (uint32_t)v;
-    return -1;
-}
-
-static int parse_seconds(const char *text, double *value)
-{
+    double *value = context;
     char *end;
 
     *value = strtod(text, &end);
@@ -143,55 +103,28 @@ static uint32_t count_processors(void)
 // Returns -1 to go on, else an exit status.
 static int parse_options(int argc, char **argv, struct options *o)
 {
+    static const struct cli_parser parser = {.command = NAME, .print_help = print_help};
     const char *engines = DEFAULT_ENGINES, *samplers = DEFAULT_SAMPLERS;
     struct rb_eval_plan *plan = &o->plan;
-    int c, status = -1;
+    const struct cli_option table[] = {
+        {"engines", .text = &engines},
+        {"samplers", .text = &samplers},
+        {"runs", .whole32 = &plan->runs, .low = 1, .high = RB_EVAL_RUNS},
+        {"seed", .whole = &plan->seed, .high = INT64_MAX},
+        {"jobs", .whole32 = &plan->jobs, .low = 1, .high = RB_EVAL_JOBS},
+        {"json", .flag = &o->json},
+        {"csv", .text = &o->csv},
+        {"html", .text = &o->html},
+        {"counterexamples", .text = &o->counter.dir},
+        {"limit", .whole32 = &o->counter.limit, .low = 1, .high = UINT32_MAX},
+        {"shrink-seconds", .take = take_seconds, .context = &o->counter.seconds},
+        {NULL},
+    };
+    int status;
 
     *o = (struct options){.plan = {.seed = 1, .runs = DEFAULT_RUNS, .jobs = count_processors()},
                           .counter.seconds = DEFAULT_SHRINK};
-    while (status < 0 && (c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        switch (c) {
-        case OPT_ENGINES:
-            engines = optarg;
-            break;
-        case OPT_SAMPLERS:
-            samplers = optarg;
-            break;
-        case OPT_RUNS:
-            status = parse_whole("--runs", optarg, 1, RB_EVAL_RUNS, &plan->runs);
-            break;
-        case OPT_JOBS:
-            status = parse_whole("--jobs", optarg, 1, RB_EVAL_JOBS, &plan->jobs);
-            break;
-        case OPT_LIMIT:
-            status = parse_whole("--limit", optarg, 1, UINT32_MAX, &o->counter.limit);
-            break;
-        case OPT_SHRINK:
-            status = parse_seconds(optarg, &o->counter.seconds);
-            break;
-        case OPT_SEED:
-            if (!cli_whole(optarg, 0, INT64_MAX, &plan->seed))
-                return cli_usage(NAME, "--seed %s: expected a whole number below 2^63", optarg);
-            break;
-        case OPT_JSON:
-            o->json = true;
-            break;
-        case OPT_CSV:
-            o->csv = optarg;
-            break;
-        case OPT_HTML:
-            o->html = optarg;
-            break;
-        case OPT_COUNTEREXAMPLES:
-            o->counter.dir = optarg;
-            break;
-        case 'h':
-            print_help();
-            return RB_EXIT_OK;
-        default:
-            return cli_bad_option(NAME, c, argv);
-        }
-    }
+    status = cli_parse_options(&parser, table, argc, argv);
     if (status >= 0)
         return status;
     if (optind >= argc)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
+#include "cmd/option_table.h"
 #include "lab/inject/inject.h"
 #include "lab/inject/inject_files.h"
 #include "lab/inject/negatives.h"
@@ -55,158 +56,78 @@ static const char help_text[] =
     "Exit status: 0 done, or INJECTED is right; 2 bad usage or input, or INJECTED is not (one line says "
     "why).\n";
 
-enum {
-    OPT_VERIFY = 256,
-    OPT_DISTANCE,
-    OPT_KIND,
-    OPT_WINDOW,
-    OPT_NEGATIVES,
-    OPT_ENCODING,
-    OPT_FORMAT,
-    OPT_JOBS,
-    OPT_TIME_LIMIT,
-    OPT_SEED,
-    OPT_JSON
-};
-
-static const struct option long_options[] = {
-    {"traces", required_argument, NULL, 'n'},
-    {"output", required_argument, NULL, 'o'},
-    {"verify", no_argument, NULL, OPT_VERIFY},
-    {"distance", required_argument, NULL, OPT_DISTANCE},
-    {"kind", required_argument, NULL, OPT_KIND},
-    {"window", required_argument, NULL, OPT_WINDOW},
-    {"negatives", required_argument, NULL, OPT_NEGATIVES},
-    {"encoding", required_argument, NULL, OPT_ENCODING},
-    {"format", required_argument, NULL, OPT_FORMAT},
-    {"jobs", required_argument, NULL, OPT_JOBS},
-    {"time-limit", required_argument, NULL, OPT_TIME_LIMIT},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
 struct options {
     struct rb_inject_options inject;
     bool verify, json;
     const char *injected;
 };
 
-// Returns the index of the value in a list of words, or -1 after a usage error.
-static int parse_word(const char *option, const char *value, const char *const *words, size_t count)
+static int take_time_limit(void *context, const char *value)
 {
-    char list[64] = "";
-    size_t used = 0;
+    double *seconds = context;
+    char *end;
 
-    for (size_t i = 0; i < count; i++) {
-        if (!strcmp(value, words[i]))
-            return (int)i;
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-                                 i == 0          ? ""
-                                 : i + 1 < count ? ", "
-                                                 : " or ",
-                                 words[i]);
-    }
-    cli_usage(NAME, "--%s %s: expected %s", option, value, list);
+    *seconds = strtod(value, &end);
+    if (end == value || *end || !(*seconds > 0) || !isfinite(*seconds))
+        return cli_usage(NAME, "--time-limit %s: expected seconds, more than 0", value);
     return -1;
 }
 
-static int parse_number(const char *option, const char *value, uint64_t low, uint64_t high, uint64_t *to)
+static int take_distance(void *context, const char *value)
 {
-    if (cli_whole(value, low, high, to))
+    struct rb_inject_options *i = context;
+
+    i->plan.bounded = true;
+    if (cli_whole(value, 0, UINT32_MAX, &i->plan.distance))
         return -1;
-    return cli_usage(NAME, "%s %s: expected a whole number from %" PRIu64 " to %" PRIu64, option, value, low,
-                     high);
+    return cli_usage(NAME, "--distance %s: expected a whole number from 0 to %" PRIu32, value, UINT32_MAX);
 }
 
-// Reads an option with a value. Returns -1 to go on, else an exit status.
-static int take_option(int c, struct options *o)
+static unsigned count_processors(void)
 {
-    static const char *const kinds[] = {[RB_KIND_WW] = "ww", [RB_KIND_RW] = "rw", [RB_KIND_WR] = "wr"};
-    static const char *const encodings[] = {[RB_ENCODING_TIGHT] = "tight", [RB_ENCODING_PAPER] = "paper"};
-    static const char *const formats[] = {"rbt", "std"};
-    struct rb_inject_options *i = &o->inject;
-    uint64_t value = 0;
-    int status = -1, which = 0;
-    char *end;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-    switch (c) {
-    case 'n':
-        return parse_number("-n", optarg, 1, MOST_TRACES, &i->traces);
-    case OPT_DISTANCE:
-        i->plan.bounded = true;
-        return parse_number("--distance", optarg, 0, UINT32_MAX, &i->plan.distance);
-    case OPT_WINDOW:
-        status = parse_number("--window", optarg, 10, MOST_WINDOW, &value);
-        i->plan.window = (uint32_t)value;
-        return status;
-    case OPT_NEGATIVES:
-        status = parse_number("--negatives", optarg, 0, RB_MOST_NEGATIVES, &value);
-        i->negatives = (unsigned)value;
-        return status;
-    case OPT_JOBS:
-        status = parse_number("--jobs", optarg, 1, MOST_JOBS, &value);
-        i->jobs = (unsigned)value;
-        return status;
-    case OPT_SEED:
-        return parse_number("--seed", optarg, 0, INT64_MAX, &i->seed);
-    case OPT_TIME_LIMIT:
-        i->time_limit = strtod(optarg, &end);
-        if (end == optarg || *end || !(i->time_limit > 0) || !isfinite(i->time_limit))
-            return cli_usage(NAME, "--time-limit %s: expected seconds, more than 0", optarg);
-        return -1;
-    case OPT_KIND:
-        which = parse_word("kind", optarg, kinds, RB_LENGTH(kinds));
-        i->kind = (enum rb_kind)which;
-        break;
-    case OPT_ENCODING:
-        which = parse_word("encoding", optarg, encodings, RB_LENGTH(encodings));
-        i->plan.encoding = (enum rb_encoding)which;
-        break;
-    default:
-        which = parse_word("format", optarg, formats, RB_LENGTH(formats));
-        i->text = which == 1;
-    }
-    return which < 0 ? RB_EXIT_USAGE : -1;
+    return cores < 1 ? 1 : cores > (long)MOST_JOBS ? MOST_JOBS : (unsigned)cores;
 }
 
 // Returns -1 to go on, else an exit status.
 static int parse_options(int argc, char **argv, struct options *o)
 {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    static const char *const kinds[] = {[RB_KIND_WW] = "ww", [RB_KIND_RW] = "rw", [RB_KIND_WR] = "wr", NULL};
+    static const char *const encodings[] = {
+        [RB_ENCODING_TIGHT] = "tight", [RB_ENCODING_PAPER] = "paper", NULL};
+    static const char *const formats[] = {"rbt", "std", NULL};
+    static const struct cli_parser parser = {.command = NAME, .help = help_text};
     struct rb_inject_options *i = &o->inject;
-    int c, status = -1;
+    int kind = RB_KIND_WW, encoding = RB_ENCODING_TIGHT, format = 0;
+    const struct cli_option table[] = {
+        {"verify", .flag = &o->verify},
+        {"traces", 'n', .whole = &i->traces, .low = 1, .high = MOST_TRACES},
+        {"output", 'o', .text = &i->dir},
+        {"distance", .take = take_distance, .context = i},
+        {"kind", .choice = &kind, .words = kinds},
+        {"window", .whole32 = &i->plan.window, .low = 10, .high = MOST_WINDOW},
+        {"negatives", .whole32 = &i->negatives, .high = RB_MOST_NEGATIVES},
+        {"encoding", .choice = &encoding, .words = encodings},
+        {"format", .choice = &format, .words = formats},
+        {"jobs", .whole32 = &i->jobs, .low = 1, .high = MOST_JOBS},
+        {"time-limit", .take = take_time_limit, .context = &i->time_limit},
+        {"seed", .whole = &i->seed, .high = INT64_MAX},
+        {"json", .flag = &o->json},
+        {NULL},
+    };
+    int status;
 
     *o = (struct options){.inject = {.plan.window = DEFAULT_WINDOW,
                                      .seed = 1,
                                      .negatives = DEFAULT_NEGATIVES,
-                                     .jobs = cores < 1           ? 1
-                                             : cores > MOST_JOBS ? MOST_JOBS
-                                                                 : (unsigned)cores}};
-    while (status < 0 && (c = getopt_long(argc, argv, ":hn:o:", long_options, NULL)) != -1) {
-        switch (c) {
-        case 'h':
-            fputs(help_text, stdout);
-            return RB_EXIT_OK;
-        case 'o':
-            i->dir = optarg;
-            break;
-        case OPT_VERIFY:
-            o->verify = true;
-            break;
-        case OPT_JSON:
-            o->json = true;
-            break;
-        case ':':
-        case '?':
-            return cli_bad_option(NAME, c, argv);
-        default:
-            status = take_option(c, o);
-        }
-    }
+                                     .jobs = count_processors()}};
+    status = cli_parse_options(&parser, table, argc, argv);
     if (status >= 0)
         return status;
+    i->kind = (enum rb_kind)kind;
+    i->plan.encoding = (enum rb_encoding)encoding;
+    i->text = format == 1;
     i->base = argv[optind];
     if (o->verify) {
         if (argc - optind != 2)

@@ -16,6 +16,7 @@
 
 #include "cmd/argument_list.h"
 #include "cmd/launch/launch.h"
+#include "cmd/option_table.h"
 #include "cmd/record_names.h"
 #include "cmd/toolchain/toolchain.h"
 #include "sample/sampler.h"
@@ -251,54 +252,34 @@ static int record_program(char **words, const char *output, const char *sampler,
 
 int cmd_record(int argc, char **argv)
 {
-    enum { OPT_SAMPLER = 256, OPT_NO_FUNCTIONS, OPT_MERGE };
-    static const struct option long_options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"sampler", required_argument, NULL, OPT_SAMPLER},
-        {"no-functions", no_argument, NULL, OPT_NO_FUNCTIONS},
-        {"merge", required_argument, NULL, OPT_MERGE},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
+    static const struct cli_parser parser = {.command = "record", .help = help_text, .stops = true};
     const char *output = NULL, *sampler = NULL, *raw = NULL;
+    bool no_functions = false;
+    const struct cli_option table[] = {
+        {"output", 'o', .text = &output},
+        {"sampler", .text = &sampler},
+        {"no-functions", .flag = &no_functions},
+        {"merge", .text = &raw},
+        {NULL},
+    };
     struct rb_sampler_spec spec;
     struct rb_error e = {0};
-    bool functions = true;
-    int c;
+    int status = cli_parse_options(&parser, table, argc, argv);
 
-    while ((c = getopt_long(argc, argv, "+:ho:", long_options, NULL)) != -1) {
-        switch (c) {
-        case 'o':
-            output = optarg;
-            break;
-        case OPT_SAMPLER:
-            sampler = optarg;
-            break;
-        case OPT_NO_FUNCTIONS:
-            functions = false;
-            break;
-        case OPT_MERGE:
-            raw = optarg;
-            break;
-        case 'h':
-            fputs(help_text, stdout);
-            return RB_EXIT_OK;
-        default:
-            return cli_bad_option("record", c, argv);
-        }
-    }
+    if (status >= 0)
+        return status;
     if (!output || !*output)
         return cli_usage("record", "-o FILE: where is the trace to go?");
     if (sampler && rb_sampler_parse(sampler, &spec, &e) < 0)
         return cli_usage("record", "%s", e.text);
-    if (raw && (optind < argc || sampler || !functions))
+    if (raw && (optind < argc || sampler || no_functions))
         return cli_usage("record", "--merge takes a recording that is there already, and no program");
     if (!raw && optind == argc)
         return cli_usage("record", "which program?");
     if (!raw)
-        return record_program(argv + optind, output, sampler, functions);
+        return record_program(argv + optind, output, sampler, !no_functions);
     if (cli_same_file(raw, output))
         return cli_usage("record", "-o %s: that is the raw recording itself", output);
-    c = merge_recording(raw, output);
-    return c < 0 ? RB_EXIT_OK : c;
+    status = merge_recording(raw, output);
+    return status < 0 ? RB_EXIT_OK : status;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
+#include "cmd/option_table.h"
 #include "report/live/live.h"
 #include "report/page.h"
 #include "report/race_record.h"
@@ -54,36 +55,6 @@ struct options {
     bool json, live, verbose;
 };
 
-enum {
-    OPT_FORMAT = 256,
-    OPT_BASELINE,
-    OPT_SUPPRESSIONS,
-    OPT_DEBUG_PATH,
-    OPT_JSON,
-    OPT_VERBOSE,
-    OPT_LIVE,
-    OPT_TEXT,
-    OPT_JSON_FILE,
-    OPT_RING,
-    OPT_MAX_REPORTS
-};
-
-static const struct option long_options[] = {
-    {"format", required_argument, NULL, OPT_FORMAT},
-    {"baseline", required_argument, NULL, OPT_BASELINE},
-    {"suppressions", required_argument, NULL, OPT_SUPPRESSIONS},
-    {"debug-path", required_argument, NULL, OPT_DEBUG_PATH},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"verbose", no_argument, NULL, OPT_VERBOSE},
-    {"live", no_argument, NULL, OPT_LIVE},
-    {"text", required_argument, NULL, OPT_TEXT},
-    {"json-file", required_argument, NULL, OPT_JSON_FILE},
-    {"ring", required_argument, NULL, OPT_RING},
-    {"max-reports", required_argument, NULL, OPT_MAX_REPORTS},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
 // ---- options -------------------------------------------------------------------------------------------
 
 static int check_live(const struct options *o)
@@ -124,62 +95,53 @@ static int check_options(struct options *o)
     return -1;
 }
 
+static int take_suppressions(void *context, const char *value)
+{
+    struct options *o = context;
+
+    o->suppressions[o->suppression_count++] = value;
+    return -1;
+}
+
+static int take_debug_path(void *context, const char *value)
+{
+    struct options *o = context;
+
+    free(o->debug_path);
+    o->debug_path = realpath(value, NULL);
+    return o->debug_path ? -1 : cli_usage("report", "--debug-path %s: %m", value);
+}
+
 // Returns -1 to go on, else an exit status.
 static int parse_options(int argc, char **argv, struct options *o)
 {
-    int c;
+    static const struct cli_parser parser = {.command = "report", .help = help_text};
+    const char *ring = "0", *max_reports = "0";
+    const struct cli_option table[] = {
+        {"", 'o', .text = &o->out},
+        {"format", .text = &o->format_name},
+        {"baseline", .text = &o->baseline},
+        {"suppressions", .take = take_suppressions, .context = o},
+        {"debug-path", .take = take_debug_path, .context = o},
+        {"json", .flag = &o->json},
+        {"verbose", .flag = &o->verbose},
+        {"live", .flag = &o->live},
+        {"text", .text = &o->live_text},
+        {"json-file", .text = &o->live_json},
+        {"ring", .text = &ring},
+        {"max-reports", .text = &max_reports},
+        {NULL},
+    };
+    int status;
 
     *o = (struct options){.suppressions = calloc((size_t)argc, sizeof(*o->suppressions))};
     if (!o->suppressions)
         return RB_EXIT_INTERNAL;
-    while ((c = getopt_long(argc, argv, ":ho:", long_options, NULL)) != -1) {
-        switch (c) {
-        case 'o':
-            o->out = optarg;
-            break;
-        case OPT_FORMAT:
-            o->format_name = optarg;
-            break;
-        case OPT_BASELINE:
-            o->baseline = optarg;
-            break;
-        case OPT_SUPPRESSIONS:
-            o->suppressions[o->suppression_count++] = optarg;
-            break;
-        case OPT_DEBUG_PATH:
-            free(o->debug_path);
-            o->debug_path = realpath(optarg, NULL);
-            if (!o->debug_path)
-                return cli_usage("report", "--debug-path %s: %m", optarg);
-            break;
-        case OPT_JSON:
-            o->json = true;
-            break;
-        case OPT_VERBOSE:
-            o->verbose = true;
-            break;
-        case OPT_LIVE:
-            o->live = true;
-            break;
-        case OPT_TEXT:
-            o->live_text = optarg;
-            break;
-        case OPT_JSON_FILE:
-            o->live_json = optarg;
-            break;
-        case OPT_RING:
-            o->ring = atoi(optarg);
-            break;
-        case OPT_MAX_REPORTS:
-            o->max_reports = strtoull(optarg, NULL, 10);
-            break;
-        case 'h':
-            fputs(help_text, stdout);
-            return RB_EXIT_OK;
-        default:
-            return cli_bad_option("report", c, argv);
-        }
-    }
+    status = cli_parse_options(&parser, table, argc, argv);
+    if (status >= 0)
+        return status;
+    o->ring = atoi(ring);
+    o->max_reports = strtoull(max_reports, NULL, 10);
     o->files = argv + optind;
     o->file_count = (size_t)(argc - optind);
     return check_options(o);

@@ -12,6 +12,7 @@
 
 #include "cmd/argument_list.h"
 #include "cmd/launch/launch.h"
+#include "cmd/option_table.h"
 #include "cmd/toolchain/toolchain.h"
 #include "engine/engine.h"
 #include "sample/sampler.h"
@@ -73,8 +74,9 @@ static const char *describe_expected(void *context, enum rb_option option, const
     return NULL;
 }
 
-static int take_option(struct rb_options *o, const char *text)
+static int take_option(void *context, const char *text)
 {
+    struct rb_options *o = context;
     struct rb_error e = {0};
     const struct rb_options_host host = {&e, keep_error, describe_expected};
 
@@ -206,44 +208,26 @@ static int start_program(char **words, const struct rb_options *given, bool json
 
 int cmd_run(int argc, char **argv)
 {
-    enum { OPT_JSON = 256, OPT_SELF_TEST };
-    static const struct option long_options[] = {
-        {"json", no_argument, NULL, OPT_JSON},
-        {"self-test", no_argument, NULL, OPT_SELF_TEST},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
+    static const struct cli_parser parser = {.command = "run", .print_help = print_help, .stops = true};
     const char *environment = getenv("RAILBIRD_OPTIONS");
     bool json = false, self_test = false;
     struct rb_options given;
-    int c, status;
-
+    const struct cli_option table[] = {
+        {"", 'o', .take = take_option, .context = &given},
+        {"json", .flag = &json},
+        {"self-test", .flag = &self_test},
+        {NULL},
+    };
     struct rb_error wrong = {0};
     const struct rb_options_host host = {&wrong, keep_error, describe_expected};
+    int status;
 
     rb_options_init(&given);
     if (environment)
         rb_options_parse(&given, environment, "RAILBIRD_OPTIONS", &host);
-    while ((c = getopt_long(argc, argv, "+:ho:", long_options, NULL)) != -1) {
-        switch (c) {
-        case 'o':
-            status = take_option(&given, optarg);
-            if (status >= 0)
-                return status;
-            break;
-        case OPT_JSON:
-            json = true;
-            break;
-        case OPT_SELF_TEST:
-            self_test = true;
-            break;
-        case 'h':
-            print_help();
-            return RB_EXIT_OK;
-        default:
-            return cli_bad_option("run", c, argv);
-        }
-    }
+    status = cli_parse_options(&parser, table, argc, argv);
+    if (status >= 0)
+        return status;
     if (self_test && (json || optind < argc))
         return cli_usage("run", "--self-test runs programs of its own and goes with nothing else");
     if (self_test)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
+#include "cmd/option_table.h"
 #include "lab/generate/gen.h"
 #include "trace/check.h"
 
@@ -32,45 +33,6 @@ static const char help_text[] =
     "  --rich P        share of synchronisation that is read-write locks, semaphores, barriers, atomics (0)\n"
     "  --seed N        (1)\n";
 
-enum {
-    OPT_JSON = 256,
-    OPT_LENIENT,
-    OPT_FROM,
-    OPT_COUNT,
-    OPT_EVENTS,
-    OPT_THREADS,
-    OPT_LOCKS,
-    OPT_VARIABLES,
-    OPT_SYNC,
-    OPT_RACE,
-    OPT_NESTING,
-    OPT_FUNCTIONS,
-    OPT_SHARING,
-    OPT_RICH,
-    OPT_SEED
-};
-
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, OPT_JSON},
-    {"lenient", no_argument, NULL, OPT_LENIENT},
-    {"from", required_argument, NULL, OPT_FROM},
-    {"count", required_argument, NULL, OPT_COUNT},
-    {"output", required_argument, NULL, 'o'},
-    {"events", required_argument, NULL, OPT_EVENTS},
-    {"threads", required_argument, NULL, OPT_THREADS},
-    {"locks", required_argument, NULL, OPT_LOCKS},
-    {"variables", required_argument, NULL, OPT_VARIABLES},
-    {"sync", required_argument, NULL, OPT_SYNC},
-    {"race", required_argument, NULL, OPT_RACE},
-    {"nesting", required_argument, NULL, OPT_NESTING},
-    {"functions", required_argument, NULL, OPT_FUNCTIONS},
-    {"sharing", required_argument, NULL, OPT_SHARING},
-    {"rich", required_argument, NULL, OPT_RICH},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
 struct options {
     const char *output;
     bool json, lenient;
@@ -80,76 +42,32 @@ struct options {
     int input_count;
 };
 
-// Reads a count within [low, high]. Returns -1 to go on, else an exit status.
-static int gen_count(const char *name, uint64_t low, uint64_t high, uint64_t *value)
+// Returns -1 to go on, else an exit status.
+static int parse_options(int argc, char **argv, struct options *o)
 {
-    if (cli_whole(optarg, low, high, value))
-        return -1;
-    return cli_usage("trace", "--%s %s: expected a whole number from %" PRIu64 " to %" PRIu64, name, optarg,
-                     low, high);
-}
+    static const struct cli_parser parser = {.command = "trace", .help = help_text};
+    struct rb_gen_options *gen = &o->gen;
+    const struct cli_option table[] = {
+        {"output", 'o', .text = &o->output},
+        {"json", .flag = &o->json},
+        {"lenient", .flag = &o->lenient},
+        {"from", .whole = &o->from, .high = RB_MAX_EVENTS},
+        {"count", .whole = &o->count, .high = UINT64_MAX},
+        {"events", .whole = &gen->events, .low = 1, .high = RB_MAX_EVENTS},
+        {"threads", .whole32 = &gen->threads, .low = 1, .high = RB_MAX_THREADS},
+        {"locks", .whole32 = &gen->locks, .low = 1, .high = 1u << 30},
+        {"variables", .whole = &gen->variables, .low = 1, .high = UINT64_C(1) << 40},
+        {"sync", .share = &gen->sync},
+        {"race", .share = &gen->race},
+        {"nesting", .whole32 = &gen->nesting, .low = 1, .high = 1000},
+        {"functions", .whole32 = &gen->functions, .high = 1u << 20},
+        {"sharing", .share = &gen->sharing},
+        {"rich", .share = &gen->rich},
+        {"seed", .whole = &gen->seed, .high = UINT64_MAX},
+        {NULL},
+    };
 
-static int gen_count32(const char *name, uint64_t low, uint64_t high, uint32_t *value)
-{
-    uint64_t wide = 0;
-    const int status = gen_count(name, low, high, &wide);
-
-    *value = (uint32_t)wide;
-    return status;
-}
-
-static int gen_share(const char *name, double *value)
-{
-    if (cli_share(optarg, value))
-        return -1;
-    return cli_usage("trace", "--%s %s: expected a share from 0 to 1, such as 0.15 or 15%%", name, optarg);
-}
-
-// Takes one option. Returns -1 to go on, else an exit status.
-static int take_option(struct options *o, int c, char **argv)
-{
-    switch (c) {
-    case 'o':
-        o->output = optarg;
-        return -1;
-    case OPT_JSON:
-        o->json = true;
-        return -1;
-    case OPT_LENIENT:
-        o->lenient = true;
-        return -1;
-    case OPT_FROM:
-        return gen_count("from", 0, RB_MAX_EVENTS, &o->from);
-    case OPT_COUNT:
-        return gen_count("count", 0, UINT64_MAX, &o->count);
-    case OPT_EVENTS:
-        return gen_count("events", 1, RB_MAX_EVENTS, &o->gen.events);
-    case OPT_THREADS:
-        return gen_count32("threads", 1, RB_MAX_THREADS, &o->gen.threads);
-    case OPT_LOCKS:
-        return gen_count32("locks", 1, 1u << 30, &o->gen.locks);
-    case OPT_VARIABLES:
-        return gen_count("variables", 1, UINT64_C(1) << 40, &o->gen.variables);
-    case OPT_SYNC:
-        return gen_share("sync", &o->gen.sync);
-    case OPT_RACE:
-        return gen_share("race", &o->gen.race);
-    case OPT_NESTING:
-        return gen_count32("nesting", 1, 1000, &o->gen.nesting);
-    case OPT_FUNCTIONS:
-        return gen_count32("functions", 0, 1u << 20, &o->gen.functions);
-    case OPT_SHARING:
-        return gen_share("sharing", &o->gen.sharing);
-    case OPT_RICH:
-        return gen_share("rich", &o->gen.rich);
-    case OPT_SEED:
-        return gen_count("seed", 0, UINT64_MAX, &o->gen.seed);
-    case 'h':
-        fputs(help_text, stdout);
-        return RB_EXIT_OK;
-    default:
-        return cli_bad_option("trace", c, argv);
-    }
+    return cli_parse_options(&parser, table, argc, argv);
 }
 
 // ---- info ----------------------------------------------------------------------------------------------
@@ -384,7 +302,7 @@ int cmd_trace(int argc, char **argv)
     struct options o = {.count = UINT64_MAX, .gen = rb_gen_defaults};
     struct rb_error e = {0};
     const struct verb *verb;
-    int c, status;
+    int status;
 
     if (argc >= 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
         fputs(help_text, stdout);
@@ -396,9 +314,9 @@ int cmd_trace(int argc, char **argv)
                          argc >= 2 ? "; found " : "", argc >= 2 ? argv[1] : "");
     argc--;
     argv++;
-    while ((c = getopt_long(argc, argv, ":ho:", long_options, NULL)) != -1)
-        if ((status = take_option(&o, c, argv)) >= 0)
-            return status;
+    status = parse_options(argc, argv, &o);
+    if (status >= 0)
+        return status;
     o.inputs = argv + optind;
     o.input_count = argc - optind;
     // `import IN OUT`, `export IN OUT` and `gen OUT` work as well as -o OUT.

@@ -16,6 +16,7 @@
 
 #include "cmd/argument_list.h"
 #include "cmd/launch/launch.h"
+#include "cmd/option_table.h"
 #include "cmd/toolchain/toolchain.h"
 #include "report/report.h"
 #include "report/suppress.h"
@@ -70,12 +71,13 @@ static void keep_error(void *context, const char *line)
     rb_bad_input(context, "%s", line); // the first one stays
 }
 
-static int take_option(const char *text)
+static int take_option(void *unused, const char *text)
 {
     struct rb_error e = {0};
     const struct rb_options_host host = {&e, keep_error, NULL};
     struct rb_options o;
 
+    (void)unused;
     rb_options_init(&o);
     if (!*text || rb_options_parse(&o, text, "-o", &host)) {
         if (!*text)
@@ -86,19 +88,20 @@ static int take_option(const char *text)
     return -1;
 }
 
-// Reads milliseconds, as 15 or 0.5.
-static bool take_ms(const char *text, uint64_t *us)
+// Reads milliseconds, as 15 or 0.5, into microseconds.
+static int take_window(void *context, const char *value)
 {
+    uint64_t *us = context;
     char *end;
-    const double ms = strtod(text, &end);
+    const double ms = strtod(value, &end);
 
-    if (end == text || *end || !(ms >= 0.01) || !(ms <= 10000))
-        return false;
+    if (end == value || *end || !(ms >= 0.01) || !(ms <= 10000))
+        return cli_usage("watch", "--window '%s': expected milliseconds from 0.01 to 10000", value);
     *us = (uint64_t)(ms * 1000);
-    return true;
+    return -1;
 }
 
-static bool take_share(const char *text, uint64_t *millionths)
+static bool read_millionths(const char *text, uint64_t *millionths)
 {
     double share;
 
@@ -108,38 +111,28 @@ static bool take_share(const char *text, uint64_t *millionths)
     return true;
 }
 
-static int take_value(struct watch *w, int option, const char *value)
+static int take_rate(void *context, const char *value)
 {
-    switch (option) {
-    case 'm':
-        if (strcmp(value, "clock") && strcmp(value, "collide") && strcmp(value, "both"))
-            return cli_usage("watch", "--mode '%s': expected clock, collide or both", value);
-        w->mode = value;
+    if (read_millionths(value, context))
         return -1;
-    case 'p':
-        if (!cli_whole(value, 1, 100000, &w->per_second))
-            return cli_usage("watch", "--per-second '%s': expected a number from 1 to 100000", value);
+    return cli_usage("watch", "--rate '%s': expected a share above 0, as 1%% or 0.01", value);
+}
+
+static int take_budget(void *context, const char *value)
+{
+    if (read_millionths(value, context))
         return -1;
-    case 'r':
-        if (!take_share(value, &w->rate))
-            return cli_usage("watch", "--rate '%s': expected a share above 0, as 1%% or 0.01", value);
-        return -1;
-    case 'w':
-        if (!take_ms(value, &w->window_us))
-            return cli_usage("watch", "--window '%s': expected milliseconds from 0.01 to 10000", value);
-        return -1;
-    case 'b':
-        if (!take_share(value, &w->budget))
-            return cli_usage("watch", "--budget '%s': expected a share above 0, as 2%% or 0.02", value);
-        return -1;
-    case 'M':
-        if (!*value || strchr(value, '\n'))
-            return cli_usage("watch", "--module: expected a name or a path, * for anything");
-        w->modules = cli_text("%smodule=%s\n", w->modules, value);
-        return -1;
-    default:
-        return take_option(value);
-    }
+    return cli_usage("watch", "--budget '%s': expected a share above 0, as 2%% or 0.02", value);
+}
+
+static int take_module(void *context, const char *value)
+{
+    char **modules = context;
+
+    if (!*value || strchr(value, '\n'))
+        return cli_usage("watch", "--module: expected a name or a path, * for anything");
+    *modules = cli_text("%smodule=%s\n", *modules, value);
+    return -1;
 }
 
 // ---- program -------------------------------------------------------------------------------------------
@@ -377,47 +370,30 @@ static int start_program(char **words, const struct watch *w)
 
 int cmd_watch(int argc, char **argv)
 {
-    enum { OPT_CANDIDATES = 256, OPT_NO_ATOMICS, OPT_JSON };
-    static const struct option long_options[] = {
-        {"mode", required_argument, NULL, 'm'},
-        {"per-second", required_argument, NULL, 'p'},
-        {"rate", required_argument, NULL, 'r'},
-        {"window", required_argument, NULL, 'w'},
-        {"module", required_argument, NULL, 'M'},
-        {"budget", required_argument, NULL, 'b'},
-        {"candidates", no_argument, NULL, OPT_CANDIDATES},
-        {"no-atomics", no_argument, NULL, OPT_NO_ATOMICS},
-        {"json", no_argument, NULL, OPT_JSON},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+    static const char *const modes[] = {"clock", "collide", "both", NULL};
+    static const struct cli_parser parser = {.command = "watch", .help = help_text, .stops = true};
+    struct watch w = {.per_second = 100, .modules = cli_text("%s", "")};
+    int mode = 2;
+    const struct cli_option table[] = {
+        {"mode", .choice = &mode, .words = modes, .expected = "clock, collide or both"},
+        {"per-second", .whole = &w.per_second, .low = 1, .high = 100000,
+         .expected = "a number from 1 to 100000"},
+        {"rate", .take = take_rate, .context = &w.rate},
+        {"window", .take = take_window, .context = &w.window_us},
+        {"module", .take = take_module, .context = &w.modules},
+        {"budget", .take = take_budget, .context = &w.budget},
+        {"candidates", .flag = &w.candidates},
+        {"no-atomics", .flag = &w.no_atomics},
+        {"", 'o', .take = take_option},
+        {"json", .flag = &w.json},
+        {NULL},
     };
-    struct watch w = {.mode = "both", .per_second = 100, .modules = cli_text("%s", "")};
-    int c, status;
+    const int status = cli_parse_options(&parser, table, argc, argv);
 
-    while ((c = getopt_long(argc, argv, "+:ho:", long_options, NULL)) != -1) {
-        switch (c) {
-        case OPT_CANDIDATES:
-            w.candidates = true;
-            break;
-        case OPT_NO_ATOMICS:
-            w.no_atomics = true;
-            break;
-        case OPT_JSON:
-            w.json = true;
-            break;
-        case 'h':
-            fputs(help_text, stdout);
-            return RB_EXIT_OK;
-        case ':':
-        case '?':
-            return cli_bad_option("watch", c, argv);
-        default:
-            status = take_value(&w, c, optarg);
-            if (status >= 0)
-                return status;
-        }
-    }
+    if (status >= 0)
+        return status;
     if (optind == argc)
         return cli_usage("watch", "which program?");
+    w.mode = modes[mode];
     return start_program(argv + optind, &w);
 }
