@@ -16,7 +16,7 @@
 #define CHUNK      (64u * 1024)
 #define LINE_MOST  (512u * 1024) // bytes of words passed without a file; Linux takes 2 MB or more
 
-static void out_of_memory(void)
+static void end_out_of_memory(void)
 {
     fputs("railbird: out of memory for a command line\n", stderr);
     exit(RB_EXIT_INTERNAL);
@@ -37,7 +37,7 @@ static void *allocate_kept(size_t bytes)
         const size_t room = bytes > CHUNK ? bytes : CHUNK;
         struct chunk *chunk = malloc(sizeof(*chunk) + 16 + room);
         if (!chunk)
-            out_of_memory();
+            end_out_of_memory();
         chunk->before = last;
         last = chunk;
         at = (char *)(((uintptr_t)chunk->bytes + 15) & ~(uintptr_t)15);
@@ -91,7 +91,7 @@ char *cli_text(const char *format, ...)
     const int length = vasprintf(&text, format, args);
     va_end(args);
     if (length < 0)
-        out_of_memory();
+        end_out_of_memory();
     kept = copy_text(text, (size_t)length);
     free(text);
     return kept;
@@ -167,7 +167,7 @@ char *cli_read_file(const char *path, size_t *bytes)
             room = room ? 2 * room : 65536;
             char *more = realloc(text, room);
             if (!more)
-                out_of_memory();
+                end_out_of_memory();
             text = more;
         }
         got = read(fd, text + used, room - used - 1);

@@ -6,8 +6,8 @@
 // both:
 //   gcc    the driver does not see the option: a specs file passes it to cc1, cc1plus and lto1 (which -flto
 //          runs at link time, so every link has it);
-//   clang  -fno-sanitize-link-runtime (since clang 10), or -Xclang if another sanitizer's runtime is needed,
-//          which that option would leave out as well.
+//   clang  -fno-sanitize-link-runtime (since clang 10), or -Xclang if another sanitizer's runtime is
+//          wanted, which that option would leave out as well.
 // Commands that only compile get the plain option, which ccache and distcc know.
 //
 // A gcc that our plugin was built for (docs/bodies.md) gets the plugin, and needs nothing else. There are

@@ -35,7 +35,7 @@ static void format_hex(const uint8_t *id, uint32_t bytes, char *out)
         sprintf(out + 2 * i, "%02x", id[i]);
 }
 
-static json_t *producers_of(unsigned producers)
+static json_t *list_producers(unsigned producers)
 {
     json_t *list = json_array();
 
@@ -76,7 +76,7 @@ static int print_json(const char *path, const struct rb_code_table *t, const str
                       {"locked", c->locked}};
         for (size_t i = 0; i < RB_LENGTH(counts); i++)
             json_object_set_new(o, counts[i].name, json_integer((json_int_t)counts[i].value));
-        json_object_set_new(o, "producers", producers_of(c->producers));
+        json_object_set_new(o, "producers", list_producers(c->producers));
     }
     return cli_print_json(o, e);
 }

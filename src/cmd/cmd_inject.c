@@ -271,7 +271,7 @@ static int make_traces(struct options *o, struct rb_error *e)
 
 // Converts the base to text and back. Text has other names for the things it cannot express, so a base that
 // is compared with a text must be converted too.
-static int through_text(struct rb_reader *r, struct rb_error *e)
+static int convert_through_text(struct rb_reader *r, struct rb_error *e)
 {
     const int text = memfd_create("text", MFD_CLOEXEC), trace = memfd_create("trace", MFD_CLOEXEC);
     FILE *out = text >= 0 && trace >= 0 ? fdopen(dup(text), "w") : NULL;
@@ -350,7 +350,7 @@ static int verify_trace(const struct options *o, struct rb_error *e)
         return status;
     }
     if (is_text(o->injected) && !is_text(base_path))
-        status = through_text(&base, e);
+        status = convert_through_text(&base, e);
     if (status == 0)
         status = rb_verify_files(&base, &injected, &p, e);
     if (status == 0)

@@ -56,7 +56,7 @@ static void print_note(const char *format, ...)
 // ---- merge ---------------------------------------------------------------------------------------------
 
 // Returns true if the recorded process is still running.
-static bool still_running(const struct rb_raw_header *h)
+static bool is_still_running(const struct rb_raw_header *h)
 {
     char exe[sizeof(h->program)];
     ssize_t n;
@@ -110,7 +110,7 @@ static int merge_recording(const char *raw_path, const char *output)
         return cli_fail("record", &e);
     if (raw.header.pid == 0)
         status = rb_bad_input(&e, "%s: no process recorded anything in it", raw_path);
-    else if (still_running(&raw.header))
+    else if (is_still_running(&raw.header))
         status = rb_bad_input(&e, "%s: process %u is still writing it", raw_path, raw.header.pid);
     else if (!record_names_open(&names, &raw))
         status = rb_internal(&e, "out of memory");

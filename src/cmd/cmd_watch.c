@@ -280,7 +280,7 @@ static json_t *result_json(const char *name, const struct launch *l, json_t *rep
     return object;
 }
 
-static void say_if_nothing(const json_t *figures, const char *name)
+static void warn_if_unsampled(const json_t *figures, const char *name)
 {
     struct rb_error e = {0}; // for its one line without control characters
 
@@ -322,7 +322,7 @@ static int run_attended(char **words, bool json, bool expects)
         if (problem)
             rb_bad_input(&e, "cannot run '%s': %s", words[0], strerror(problem));
         else if (expects)
-            say_if_nothing(figures, words[0]);
+            warn_if_unsampled(figures, words[0]);
         if (!problem && json) {
             json_t *object = result_json(words[0], &l, read_reports(reports, &e), figures);
             if (!object || json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0 ||

@@ -14,13 +14,13 @@ static size_t count_commas(const char *text)
     return n;
 }
 
-static int out_of_memory(const char *command)
+static int report_out_of_memory(const char *command)
 {
     fprintf(stderr, "railbird %s: out of memory\n", command);
     return RB_EXIT_INTERNAL;
 }
 
-static int bad_engine(const char *command, const char *name)
+static int report_bad_engine(const char *command, const char *name)
 {
     char known[128] = "";
     size_t used = 0;
@@ -35,7 +35,7 @@ int cli_engine_list(const char *command, const char *text, const struct rb_engin
 {
     const struct rb_engine_ops **list = calloc(count_commas(text) + 1, sizeof(*list));
     char *copy = strdup(text), *rest = copy;
-    int status = list && copy ? -1 : out_of_memory(command);
+    int status = list && copy ? -1 : report_out_of_memory(command);
 
     *engines = list;
     *count = 0;
@@ -43,7 +43,7 @@ int cli_engine_list(const char *command, const char *text, const struct rb_engin
         const struct rb_engine_ops *engine = rb_lab_engine_find(name);
         size_t i = 0;
         if (!engine) {
-            status = bad_engine(command, name);
+            status = report_bad_engine(command, name);
             break;
         }
         while (i < *count && list[i] != engine)
@@ -90,7 +90,7 @@ int cli_sampler_list(const char *command, const char *text, struct rb_sampler_sp
     *samplers = list;
     *count = 0;
     if (!list)
-        return out_of_memory(command);
+        return report_out_of_memory(command);
     for (size_t n; *text; text += n + (text[n] == ',')) {
         struct rb_sampler_spec spec;
         char name[sizeof(spec.text)];

@@ -30,7 +30,7 @@ static const char *base_name(const char *path)
 }
 
 // Returns the frames active at the call that returns to `offset`, the innermost first.
-static json_t *frames_at(struct record_names *n, const struct rb_raw_module *m, uint64_t offset)
+static json_t *find_frames(struct record_names *n, const struct rb_raw_module *m, uint64_t offset)
 {
     struct rb_elf_module *module = open_module(n, m);
     json_t *frames = module ? rb_elf_module_code(module, offset - 1) : NULL;
@@ -44,7 +44,7 @@ static json_t *frames_at(struct record_names *n, const struct rb_raw_module *m, 
 
 static bool name_code(void *context, const struct rb_raw_module *m, uint64_t offset, char *name, size_t room)
 {
-    json_t *frames = frames_at(context, m, offset);
+    json_t *frames = find_frames(context, m, offset);
     const json_t *frame = json_array_get(frames, 0);
     const char *function = member_text(frame, "function"), *file = member_text(frame, "file");
 
@@ -60,7 +60,7 @@ static bool name_code(void *context, const struct rb_raw_module *m, uint64_t off
 static bool name_function(void *context, const struct rb_raw_module *m, uint64_t offset, char *name,
                           size_t room)
 {
-    json_t *frames = frames_at(context, m, offset);
+    json_t *frames = find_frames(context, m, offset);
     const char *function = member_text(json_array_get(frames, json_array_size(frames) - 1), "function");
 
     if (function)
@@ -71,7 +71,7 @@ static bool name_function(void *context, const struct rb_raw_module *m, uint64_t
 
 // Returns the index of the first symbol that ends after the address: it holds the address, or is the place
 // to insert one.
-static size_t symbol_at(const struct record_names *n, uint64_t address)
+static size_t find_symbol(const struct record_names *n, uint64_t address)
 {
     size_t low = 0, high = n->symbols;
 
@@ -110,7 +110,7 @@ static bool name_data(void *context, const struct rb_raw_module *m, uint64_t off
 {
     struct record_names *n = context;
     const uint64_t address = m->bias + offset;
-    const size_t at = symbol_at(n, address);
+    const size_t at = find_symbol(n, address);
 
     if ((at == n->symbols || n->symbol[at].from > address) && !add_symbol(n, m, address, at))
         return false;

@@ -117,7 +117,7 @@ void rb_race_cause(const json_t *record, char cause[RB_ID_SIZE])
 // ---- groups --------------------------------------------------------------------------------------------
 
 // Returns the number of the race's group. If out of memory, each race is a group of its own.
-static size_t group_of(json_t *index, const struct rb_race *race, size_t next)
+static size_t find_group(json_t *index, const struct rb_race *race, size_t next)
 {
     char key[RB_ID_SIZE + 2];
 
@@ -170,7 +170,7 @@ int rb_groups_make(struct rb_groups *g, const struct rb_race_list *races, bool a
         return rb_internal(e, "out of memory");
     }
     for (size_t i = 0; i < races->count; i++) {
-        group[i] = apart ? g->count : group_of(index, &races->race[i], g->count);
+        group[i] = apart ? g->count : find_group(index, &races->race[i], g->count);
         g->count += group[i] == g->count;
     }
     place_others(g, group, races->count);

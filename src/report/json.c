@@ -13,7 +13,7 @@ static int set_time(json_t *object, const char *key, double time)
     return isnan(time) ? 0 : json_object_set_new(object, key, json_real(time));
 }
 
-static json_t *with_id(const struct rb_race *race)
+static json_t *make_with_id(const struct rb_race *race)
 {
     json_t *object = json_pack("{s:s}", "id", race->id);
 
@@ -46,7 +46,7 @@ json_t *rb_report_race_json(const struct rb_race *race, bool has_baseline)
         RB_RACE_SETS(X)
 #undef X
     };
-    json_t *object = with_id(race);
+    json_t *object = make_with_id(race);
     int status = 0;
 
     if (has_baseline)
@@ -65,7 +65,7 @@ json_t *rb_report_race_json(const struct rb_race *race, bool has_baseline)
 
 char *rb_report_single_json(const struct rb_race *race, size_t *length)
 {
-    json_t *object = with_id(race);
+    json_t *object = make_with_id(race);
     char *line = object && add_record(object, race) == 0 ? json_dumps(object, STYLE) : NULL, *whole = NULL;
 
     json_decref(object);

@@ -172,7 +172,7 @@ void rb_baseline_free(struct rb_baseline *b)
 }
 
 // Returns the id of an object without accesses, as {"id": "0123456789abcdef"}; NULL for any other object.
-static const char *bare_id(const json_t *object)
+static const char *find_bare_id(const json_t *object)
 {
     const char *id = rb_member_text(object, "id");
 
@@ -205,7 +205,7 @@ int rb_baseline_add(struct rb_baseline *b, const char *line, size_t length, cons
                     struct rb_error *e)
 {
     json_t *object = json_loadb(line, length, 0, NULL);
-    const char *id = bare_id(object);
+    const char *id = find_bare_id(object);
     int status;
 
     if (id) {

@@ -167,7 +167,7 @@ char *rb_words_place(const json_t *frame, bool with_folder, bool with_column)
 #define NAME_LIMIT ((size_t)160) // bytes of a function's name in a line for people
 
 // Returns the name of the frame's function, for free(); NULL if it has none.
-static char *function_words(const json_t *frame, bool verbose)
+static char *format_function(const json_t *frame, bool verbose)
 {
     const char *function = rb_member_text(frame, "function");
 
@@ -179,8 +179,8 @@ char *rb_words_frame(const json_t *frame, bool verbose)
     const char *module = rb_member_text(frame, "module"), *build_id = rb_member_text(frame, "build_id"),
                *note = rb_member_text(frame, "note");
     const bool has_build = verbose && build_id && *build_id;
-    char *function = function_words(frame, verbose), *place = rb_words_place(frame, true, true), *code = NULL,
-         *text = NULL;
+    char *function = format_function(frame, verbose), *place = rb_words_place(frame, true, true),
+         *code = NULL, *text = NULL;
 
     if (module)
         code = format_text(" (%s+0x%" PRIx64 ")", rb_base_name(module), rb_member_hex(frame, "offset"));
@@ -199,7 +199,7 @@ char *rb_words_summary(const json_t *record, bool verbose)
 {
     const json_t *first = rb_race_top(record, 0), *top = first ? first : rb_race_top(record, 1);
     const char *module = rb_member_text(top, "module");
-    char *function = function_words(top, verbose), *place = rb_words_place(top, true, false), *text;
+    char *function = format_function(top, verbose), *place = rb_words_place(top, true, false), *text;
 
     if (!place && module)
         place = format_text("(%s+0x%" PRIx64 ")", rb_base_name(module), rb_member_hex(top, "offset"));

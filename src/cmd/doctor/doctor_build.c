@@ -37,13 +37,13 @@ static bool write_source(const char *folder)
     return fclose(out) == 0;
 }
 
-static bool ended_well(int status)
+static bool has_ended_well(int status)
 {
     return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 // Runs the words and keeps the first line of their output.
-static int first_line(struct cli_words *words, char *line, size_t room)
+static int capture_first_line(struct cli_words *words, char *line, size_t room)
 {
     const int status = launch_capture(words->word, true, line, room);
 
@@ -66,7 +66,7 @@ static void check_compiler(struct finding *f, const char *name)
     }
     free(path);
     cli_words_split(&words, cli_text("%s --version", name));
-    if (!ended_well(first_line(&words, version, sizeof(version)))) {
+    if (!has_ended_well(capture_first_line(&words, version, sizeof(version)))) {
         finding_set(f, FINDING_WARN, "%s --version fails: %s", name, version);
         finding_change(f, "reinstall %s", name);
         return;
@@ -82,7 +82,7 @@ static void check_compiler(struct finding *f, const char *name)
         cli_words_add(&words, *w);
     cli_words_add(&words, cli_text("%s/a.o", folder));
     cli_words_add(&words, cli_text("%s/a.c", folder));
-    if (ended_well(first_line(&words, said, sizeof(said)))) {
+    if (has_ended_well(capture_first_line(&words, said, sizeof(said)))) {
         finding_set(f, FINDING_OK, "%s; -fsanitize=thread compiles", version);
     } else {
         finding_set(f, FINDING_WARN, "%s; -fsanitize=thread does not compile: %s", version, said);
@@ -130,7 +130,8 @@ void check_preload(struct finding *f)
 
     cli_words_add(&words, cli_tool_path());
     cli_words_add(&words, "--version");
-    const bool fine = ended_well(first_line(&words, said, sizeof(said))) && !strncmp(said, "railbird ", 9);
+    const bool fine =
+        has_ended_well(capture_first_line(&words, said, sizeof(said))) && !strncmp(said, "railbird ", 9);
     free(launch_setenv("LD_PRELOAD", preload));
     free(preload);
     if (fine) {
@@ -157,13 +158,13 @@ void check_building(struct finding *f)
         cli_words_add(&words, *w);
     cli_words_add(&words, cli_text("%s/a", folder));
     cli_words_add(&words, cli_text("%s/a.c", folder));
-    if (!ended_well(first_line(&words, said, sizeof(said)))) {
+    if (!has_ended_well(capture_first_line(&words, said, sizeof(said)))) {
         finding_set(f, FINDING_FAIL, "'railbird cc' fails: %s", said);
         finding_change(f, "see the lines above, or name another compiler in RAILBIRD_CC");
     } else {
         words = (struct cli_words){0};
         cli_words_add(&words, cli_text("%s/a", folder));
-        if (ended_well(first_line(&words, said, sizeof(said))))
+        if (has_ended_well(capture_first_line(&words, said, sizeof(said))))
             finding_set(f, FINDING_OK, "'railbird cc' builds a program, and it runs");
         else {
             finding_set(f, FINDING_FAIL, "what 'railbird cc' builds does not run: %s", said);

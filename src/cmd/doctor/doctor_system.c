@@ -29,7 +29,7 @@ static long read_setting(const char *path, long missing)
 }
 
 // Runs `try` in a child, because it may crash or be killed. Returns its exit status, or -1.
-static int in_child(int (*try)(void))
+static int run_in_child(int (*try)(void))
 {
     int status;
 
@@ -139,7 +139,7 @@ static int try_breakpoint(void)
 void check_breakpoints(struct finding *f)
 {
     const long paranoid = read_setting("/proc/sys/kernel/perf_event_paranoid", -2);
-    const int result = in_child(try_breakpoint);
+    const int result = run_in_child(try_breakpoint);
 
     switch (result) {
     case WATCH_SIGTRAP:
@@ -215,7 +215,7 @@ static int try_text_page(void)
 
 void check_text_pages(struct finding *f)
 {
-    if (in_child(try_text_page) == 0) {
+    if (run_in_child(try_text_page) == 0) {
         finding_set(f, FINDING_OK,
                     "code can be changed in place: sites that are not sampled cost next to nothing");
         return;
@@ -268,7 +268,7 @@ static int try_omp(void)
 
 void check_openmp(struct finding *f)
 {
-    const bool gomp = in_child(try_gomp) == 0, omp = in_child(try_omp) == 0;
+    const bool gomp = run_in_child(try_gomp) == 0, omp = run_in_child(try_omp) == 0;
 
     finding_set(f, FINDING_OK, "libgomp (gcc's) is %s, libomp (clang's) is %s", gomp ? "there" : "not there",
                 omp ? "there" : "not there");

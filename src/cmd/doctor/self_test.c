@@ -20,7 +20,7 @@ static const struct {
 };
 
 // Returns true if one run ended with the expected status, and reported a race or none as expected.
-static bool ran_well(char **words, int wanted)
+static bool has_passed(char **words, int wanted)
 {
     char said[4096];
     const int status = launch_capture(words, true, said, sizeof(said));
@@ -47,7 +47,7 @@ bool run_self_test(FILE *out)
             continue;
         }
         for (int run = 0; run < RUN_SELF_TESTS; run++)
-            well += ran_well(words.word, programs[i].exit);
+            well += has_passed(words.word, programs[i].exit);
         if (out)
             fprintf(out, "%-4s %s: %d of %d runs\n", well == RUN_SELF_TESTS ? "ok" : "FAIL",
                     well == RUN_SELF_TESTS ? programs[i].good : programs[i].bad,

@@ -54,7 +54,7 @@ static bool is_beginning(const char *process, const char *words, size_t bytes)
            !memmem(words, bytes, "\0--ring", sizeof("\0--ring"));
 }
 
-static bool any_reporter(const char *program, const char *json)
+static bool has_reporter(const char *program, const char *json)
 {
     static char words[16384];
     DIR *all = opendir("/proc");
@@ -79,7 +79,7 @@ void run_await_reporters(pid_t program, const char *json)
 
     snprintf(number, sizeof(number), "%d", (int)program);
     for (unsigned i = 0; i < PATIENCE && none < 2; i++) {
-        none = any_reporter(number, json) ? 0 : none + 1;
+        none = has_reporter(number, json) ? 0 : none + 1;
         if (!none)
             usleep(PAUSE_US);
     }

@@ -110,7 +110,7 @@ json_int_t run_total(const json_t *all, const char *key)
 
 // Returns the program's own figures. If it left none (it was killed, or became another program), returns
 // those of the last process to end.
-static json_t *own_stats(const json_t *all, pid_t pid)
+static json_t *find_own_stats(const json_t *all, pid_t pid)
 {
     size_t i;
     json_t *one;
@@ -120,7 +120,7 @@ static json_t *own_stats(const json_t *all, pid_t pid)
     return json_array_size(all) ? json_array_get(all, json_array_size(all) - 1) : NULL;
 }
 
-static void say_if_nothing(const json_t *all, const char *name)
+static void warn_if_unsampled(const json_t *all, const char *name)
 {
     const bool any = json_array_size(all) > 0;
     struct rb_error e = {0}; // for its one line without control characters
@@ -196,7 +196,7 @@ static json_t *read_races(const struct sink *s, const struct rb_options *given, 
 static json_t *result_json(const char *name, const struct launch *l, const struct program *p,
                            const json_t *all, json_t *races)
 {
-    json_t *stats = own_stats(all, l->pid);
+    json_t *stats = find_own_stats(all, l->pid);
     const bool hooks = p->kind == PROGRAM_OURS || p->kind == PROGRAM_SHARED || run_total(all, "accesses") > 0;
     json_t *object = json_pack("{s:o, s:i, s:b, s:o}", "program", cli_json_path(name), "exit",
                                launch_exit_status(l->status), "instrumented", hooks, "races", races);
@@ -242,7 +242,7 @@ int run_watched(char **words, const struct rb_options *given, const struct progr
             free(path);
             json_t *all = read_stats(&stats);
             if (p->kind == PROGRAM_OURS || p->kind == PROGRAM_SHARED)
-                say_if_nothing(all, words[0]);
+                warn_if_unsampled(all, words[0]);
             if (json)
                 print_json(result_json(words[0], &l, p, all, read_races(&races, given, &e)), &e);
             json_decref(all);

@@ -155,7 +155,7 @@ static const char *text_after(const char *word, const char *start)
 enum kind { KIND_OBJECT, KIND_CODE, KIND_FORTRAN, KIND_HEADER };
 
 // Returns the kind by -x if given, else by the suffix; other files go to the linker or the assembler.
-static enum kind kind_of(const char *file, const char *language)
+static enum kind find_kind(const char *file, const char *language)
 {
     const char *dot = strrchr(file, '.');
 
@@ -271,7 +271,7 @@ void cc_line_read(struct cc_line *line, const struct cli_words *arguments)
 
         line->runtime |= strstr(word, "librailbird_rt") || !strcmp(word, "-lrailbird_rt");
         if (only_files || word[0] != '-' || !word[1]) {
-            const enum kind kind = kind_of(word, language);
+            const enum kind kind = find_kind(word, language);
             line->inputs = true;
             line->code |= kind != KIND_OBJECT;
             line->fortran |= kind == KIND_FORTRAN;

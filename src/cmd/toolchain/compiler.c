@@ -39,7 +39,7 @@ int cc_compiler_find(const char *command, bool cxx, struct cc_compiler *c)
     return RB_EXIT_OK;
 }
 
-static bool by_name(const char *path, enum cc_family *family)
+static bool read_family(const char *path, enum cc_family *family)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
@@ -61,10 +61,10 @@ enum cc_family cc_compiler_family(const struct cc_compiler *c)
 
         if (word[0] == '-')
             continue;
-        if (by_name(word, &family))
+        if (read_family(word, &family))
             return family;
         path = cc_which(word);
-        const bool known = path && by_name(path, &family);
+        const bool known = path && read_family(path, &family);
         free(path);
         if (known)
             return family;

@@ -90,7 +90,7 @@ static bool map_ring(struct reporter *r)
 }
 
 // Has the kernel mark the ring when this process ends, for any reason.
-static void own_ring(struct rb_ring *ring)
+static void claim_ring(struct rb_ring *ring)
 {
     static struct robust_list entry;
     static struct robust_list_head head;
@@ -228,7 +228,7 @@ static void say_rest(struct reporter *r)
 
 // Marks the ring as ended. Returns false if a record arrived meanwhile that this reporter still has to
 // deliver.
-static bool may_end(struct rb_ring *ring)
+static bool try_end(struct rb_ring *ring)
 {
     uint32_t state = RB_RING_ENDED;
 
@@ -250,7 +250,7 @@ static void deliver_records(struct reporter *r)
         const bool stays = rb_load_acquire(&ring->stays);
         if (last || (idle >= IDLE_MS && !stays)) {
             say_rest(r);
-            if (may_end(ring))
+            if (try_end(ring))
                 break;
             last = false;
         }
@@ -276,7 +276,7 @@ bool rb_live_run_ring(int pid, const struct rb_live_options *o, struct rb_live_r
     *result = (struct rb_live_result){0};
     if (!map_ring(&r))
         return false;
-    own_ring(r.ring);
+    claim_ring(r.ring);
     r.live = rb_live_open(o, result);
     if (!r.live)
         return true;

@@ -301,7 +301,7 @@ static void set_line(json_t *frame, Dwarf_Die *unit, Dwarf_Addr address)
 }
 
 // Appends the frames that DWARF knows. The last one may lack a function.
-static void code_of_dwarf(struct rb_elf_module *m, Dwarf_Addr address, json_t *frames)
+static void append_dwarf_frames(struct rb_elf_module *m, Dwarf_Addr address, json_t *frames)
 {
     Dwarf_Die unit, tree, chain[DEEPEST];
     json_t *frame;
@@ -339,7 +339,7 @@ json_t *rb_elf_module_code(struct rb_elf_module *m, uint64_t address)
 
     if (!frames || m->state != RB_ELF_MODULE_READABLE)
         return frames;
-    code_of_dwarf(m, address - m->shift, frames);
+    append_dwarf_frames(m, address - m->shift, frames);
     last = json_array_get(frames, json_array_size(frames) - 1);
     if (last && json_object_get(last, "function"))
         return frames;
@@ -357,7 +357,7 @@ json_t *rb_elf_module_code(struct rb_elf_module *m, uint64_t address)
 #define CHEAP (4u << 20) // bytes of .debug_info that are walked for the place of a variable: ~30 ms
 
 // Returns false for a variable that has no fixed address.
-static bool address_of(Dwarf_Die *variable, Dwarf_Addr *address)
+static bool read_address(Dwarf_Die *variable, Dwarf_Addr *address)
 {
     Dwarf_Attribute attribute, indirect;
     Dwarf_Op *operations;
@@ -380,7 +380,7 @@ static void list_variable(struct rb_elf_module *m, Dwarf_Die *die)
 {
     Dwarf_Addr at;
 
-    if (!address_of(die, &at))
+    if (!read_address(die, &at))
         return;
     if (m->variable_count == m->variable_room) {
         const size_t room = m->variable_room ? 2 * m->variable_room : 256;

@@ -144,7 +144,7 @@ static int add_frame(struct rb_symbolizer *s, json_t *frame, json_t *stack)
 }
 
 // Returns true if the frame called main from another module: it is the C library, and is left out.
-static bool called_main(const json_t *frame, const json_t *called)
+static bool is_caller_of_main(const json_t *frame, const json_t *called)
 {
     const char *function = rb_member_text(called, "function");
     const char *module = rb_member_text(frame, "module"), *of_main = rb_member_text(called, "module");
@@ -162,7 +162,7 @@ static int symbolize_stack(struct rb_symbolizer *s, json_t *owner)
     stack = json_array();
     json_array_foreach(old, i, frame)
     {
-        if (i > 0 && called_main(frame, json_array_get(stack, json_array_size(stack) - 1)))
+        if (i > 0 && is_caller_of_main(frame, json_array_get(stack, json_array_size(stack) - 1)))
             break;
         if (add_frame(s, frame, stack) < 0) {
             json_decref(stack);
