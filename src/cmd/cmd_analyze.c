@@ -62,7 +62,7 @@ static int parse_options(int argc, char **argv, struct options *o)
         {"races", .text = &o->races},
         {"lenient", .flag = &o->replay.lenient},
         {"json", .flag = &o->json},
-        {NULL},
+        {0},
     };
     struct rb_error e = {0};
     int status;

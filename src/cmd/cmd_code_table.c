@@ -164,7 +164,7 @@ int cmd_code_table(int argc, char **argv)
         {"output", 'o', .text = &w.out},
         {"json", .flag = &w.json},
         {"rows", .flag = &w.rows},
-        {NULL},
+        {0},
     };
     struct rb_error e = {0};
     const int status = cli_parse_options(&parser, table, argc, argv);

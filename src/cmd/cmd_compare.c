@@ -91,7 +91,7 @@ static int parse_options(int argc, char **argv, struct options *o)
         {"lenient", .flag = &plan->lenient},
         {"json", .flag = &o->json},
         {"html", .text = &o->html},
-        {NULL},
+        {0},
     };
     int status;
 

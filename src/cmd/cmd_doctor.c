@@ -93,7 +93,7 @@ int cmd_doctor(int argc, char **argv)
     static const struct cli_parser parser = {.command = "doctor", .help = help_text};
     static struct finding found[RB_LENGTH(checks)];
     bool json = false, works = true;
-    const struct cli_option table[] = {{"json", .flag = &json}, {NULL}};
+    const struct cli_option table[] = {{"json", .flag = &json}, {0}};
     const int status = cli_parse_options(&parser, table, argc, argv);
 
     if (status >= 0)

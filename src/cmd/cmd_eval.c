@@ -118,7 +118,7 @@ static int parse_options(int argc, char **argv, struct options *o)
         {"counterexamples", .text = &o->counter.dir},
         {"limit", .whole32 = &o->counter.limit, .low = 1, .high = UINT32_MAX},
         {"shrink-seconds", .take = take_seconds, .context = &o->counter.seconds},
-        {NULL},
+        {0},
     };
     int status;
 

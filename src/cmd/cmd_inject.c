@@ -114,7 +114,7 @@ static int parse_options(int argc, char **argv, struct options *o)
         {"time-limit", .take = take_time_limit, .context = &i->time_limit},
         {"seed", .whole = &i->seed, .high = INT64_MAX},
         {"json", .flag = &o->json},
-        {NULL},
+        {0},
     };
     int status;
 

@@ -260,7 +260,7 @@ int cmd_record(int argc, char **argv)
         {"sampler", .text = &sampler},
         {"no-functions", .flag = &no_functions},
         {"merge", .text = &raw},
-        {NULL},
+        {0},
     };
     struct rb_sampler_spec spec;
     struct rb_error e = {0};

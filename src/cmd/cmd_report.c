@@ -130,7 +130,7 @@ static int parse_options(int argc, char **argv, struct options *o)
         {"json-file", .text = &o->live_json},
         {"ring", .text = &ring},
         {"max-reports", .text = &max_reports},
-        {NULL},
+        {0},
     };
     int status;
 

@@ -216,7 +216,7 @@ int cmd_run(int argc, char **argv)
         {"", 'o', .take = take_option, .context = &given},
         {"json", .flag = &json},
         {"self-test", .flag = &self_test},
-        {NULL},
+        {0},
     };
     struct rb_error wrong = {0};
     const struct rb_options_host host = {&wrong, keep_error, describe_expected};

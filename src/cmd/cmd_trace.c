@@ -64,7 +64,7 @@ static int parse_options(int argc, char **argv, struct options *o)
         {"sharing", .share = &gen->sharing},
         {"rich", .share = &gen->rich},
         {"seed", .whole = &gen->seed, .high = UINT64_MAX},
-        {NULL},
+        {0},
     };
 
     return cli_parse_options(&parser, table, argc, argv);

@@ -386,7 +386,7 @@ int cmd_watch(int argc, char **argv)
         {"no-atomics", .flag = &w.no_atomics},
         {"", 'o', .take = take_option},
         {"json", .flag = &w.json},
-        {NULL},
+        {0},
     };
     const int status = cli_parse_options(&parser, table, argc, argv);
 

@@ -8,7 +8,7 @@
 
 #include "cmd/cli.h"
 
-#define MOST_OPTIONS 24
+#define MOST_OPTIONS 24  // rows of a table
 #define LONG_FIRST   256 // getopt_long's result for a long option: this plus the index of its row
 
 // ---- values --------------------------------------------------------------------------------------------
