@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "base/error.h"
-#include "lab/replay/engines.h"
+#include "lab/replay/replay.h"
 #include "sample/sampler.h"
 #include "trace/reader.h"
 #include "trace/std/std.h"
