@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A dataset of labelled traces in one command: docs/dataset.md.
+"""A dataset of labelled traces in one command: docs/how-to/dataset.md.
 
     bench/dataset.py OUTDIR [--railbird build/bin/railbird] [--traces 1000] [--seed 1] [--jobs N]
 
@@ -164,7 +164,7 @@ def table(labels, split, recordings):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Makes a dataset of labelled traces: docs/dataset.md.")
+    parser = argparse.ArgumentParser(description="Makes a dataset of labelled traces: docs/how-to/dataset.md.")
     parser.add_argument("outdir")
     parser.add_argument("--railbird", default=os.path.join(HERE, "..", "build", "bin", "railbird"))
     parser.add_argument("--traces", type=int, default=1000, help="at least so many (default 1000)")

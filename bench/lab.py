@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The laboratory's benchmark: the tables and the plot of docs/performance.md.
+"""The laboratory's benchmark: the tables and the plot of docs/explanation/performance.md.
 
     bench/lab.py build/bin/railbird [--only NAME,...] [--scale X] [--work DIR]
 

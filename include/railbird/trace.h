@@ -1,6 +1,6 @@
 /*
  * The .rbt trace file, version 1: what is on disk, for anyone who reads or writes such files.
- * The text that goes with these structures is docs/trace-format.md. All integers are little-endian.
+ * The text that goes with these structures is docs/reference/trace-format.md. All integers are little-endian.
  *
  *   offset 0          struct rbt_header, padded to one page
  *   page 1 + i / R    struct rbt_page_head and R records; event i is record i % R of it

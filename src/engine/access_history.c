@@ -1,4 +1,4 @@
-// Source: the exact history of docs/engines.md; FastTrack (Flanagan and Freund, 2009) for the inline shape.
+// Source: the exact history of docs/explanation/engines.md; FastTrack (Flanagan and Freund, 2009) for the inline shape.
 #include "engine/access_history.h"
 
 #define FIRST_ROOM 4u

@@ -8,7 +8,7 @@
 // out for an edge, the engine goes blind (it records and reports nothing from then on), because a missing
 // edge would make a false report. Both are counted in `starved`.
 //
-// How the pieces relate (docs/engines.md has the proofs):
+// How the pieces relate (docs/explanation/engines.md has the proofs):
 //   epoch      e_t, the number under which thread t's sampled accesses are recorded now; grows at releases
 //   published  C_t[t], the highest epoch of t that a release has handed out; later accesses carry e_t
 //   clock[u]   the highest epoch of u that is ordered before t's next event: e1 of u is ordered before it iff

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Functions with two bodies (docs/bodies.md): what programs compute does not depend on their gates, hooks leave registers alone, gates are
+# Functions with two bodies (docs/explanation/copies.md): what programs compute does not depend on their gates, hooks leave registers alone, gates are
 # closed by the samplers that may and by no other, and a race is found whichever body it is in.
 set -euo pipefail
 # shellcheck source=lib.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The samplers in running programs (tests/sampling): the share they take, the races they find, the same decisions for the
 # same seed, and no report where everything is ordered. Shares and numbers of finds are judged within five standard
-# deviations of what docs/samplers.md says.
+# deviations of what docs/explanation/samplers.md says.
 # Programs run for so much CPU time, and those that must be found racing until they are: others may use the machine.
 #   test_sampling.sh [SECONDS]   of CPU time in the last part, for each sampler and engine; default 0.4
 set -euo pipefail

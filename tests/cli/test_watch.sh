@@ -58,7 +58,7 @@ for way in none block spawn threads close raw handler; do
   armed=$((armed + $(stat_of watch_armed)))
 done
 [ $armed -gt 0 ] || fail "no watchpoint was set"
-# Masks that nobody sees: watchpoints are given up at once, which is late where a hit comes without its cause (docs/runtime.md, 8).
+# Masks that nobody sees: watchpoints are given up at once, which is late where a hit comes without its cause (docs/explanation/runtime.md, 8).
 watched "" ./ways bare
 [ $status = 133 ] || expect "bare: status" $status 0
 watched "" ./ways exec

@@ -1,4 +1,4 @@
-// The orders of the predictive engines by their definitions (docs/engines.md): matrices over the events of a
+// The orders of the predictive engines by their definitions (docs/explanation/engines.md): matrices over the events of a
 // trace, made of rules that are applied until nothing changes. Slow, without clocks, queues or state of
 // locks, so that they cannot be wrong together with an engine. The result is an `oracle`: its questions mean
 // the same, with another order.
@@ -6,7 +6,7 @@
 // What the two share, edges from event i to a later event j:
 //   thread order, fork, join   as engine/oracle.h has them
 //   locks                      a release to an acquire, unless both are of read-locks
-//   other objects              if one of the two releases (R5 of docs/reordering.md)
+//   other objects              if one of the two releases (R5 of docs/explanation/reordering.md)
 //   hard objects               always: those with lock events and others, and locks that are misused
 #ifndef RB_TESTS_ENGINE_ORACLE_PREDICT_H
 #define RB_TESTS_ENGINE_ORACLE_PREDICT_H

@@ -1,7 +1,7 @@
 // SHB against its definition and against all correct reorderings: on traces judged by eye; on random ones of
 // all kinds of events, where it warns of exactly the events that the definition calls racy, under every kind
 // of sampler; and on tiny ones, where every race of the definition is one that some reordering shows
-// (docs/reordering.md). The same is checked of the first race of happens-before, which is what SHB goes
+// (docs/explanation/reordering.md). The same is checked of the first race of happens-before, which is what SHB goes
 // beyond.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // WCP against its definition and against all correct reorderings: on traces judged by eye; on random ones of
 // all kinds of events, where it warns of exactly the events that the definition calls racy, under every kind
 // of sampler; and on tiny ones, where the first event that the definition calls racy is in a race that some
-// reordering shows, or some reordering deadlocks (docs/reordering.md).
+// reordering shows, or some reordering deadlocks (docs/explanation/reordering.md).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@ source "$(dirname "$0")/lib.sh"
 needs libevent-dev perl python3
 program=memcached load_name='10 of t/*.t; 8 clients, 4,000 commands'
 # The clock, the item header, statistics and the state of connections are read without the lock their writers hold: one by one
-# in docs/field-notes.md.
+# in docs/explanation/field-notes.md.
 known='clock_handler|process_debugtime_command|process_verbosity_command|item_remove|item_free|process_get_command'
 known+='|process_touch_command|limited_get|lru_pull_tail|item_crawler_thread|lru_maintainer_crawler_check|process_stats_conns'
 known+='|conn_to_str|get_conn_text|threadlocal_stats_aggregate|item_stats|lru_maintainer_juggle|make_ascii_get_suffix'

@@ -2,13 +2,13 @@
 # SQLite: its own tests with several threads on one database: threadtest4 (multi-thread mode),
 # threadtest5, and threadtest3 (write-ahead log, checkpoints, shared schema), whose tests run for a time, cut to a second.
 #
-# threadtest5 is changed in two places, in all builds alike (docs/field-notes.md): its workers ignore that a statement has
+# threadtest5 is changed in two places, in all builds alike (docs/explanation/field-notes.md): its workers ignore that a statement has
 # waited for two seconds in vain, which a slower program does; and one makes a table and fills it in two transactions, between
 # which the others may empty it, so that the plain build fails now and then.
 source "$(dirname "$0")/lib.sh"
 program=sqlite3 load_name='threadtest4, 5, 9 tests of threadtest3'
 # The header of the write-ahead log's index is read without its writers' lock; a test changes a setting while its threads
-# open databases: docs/field-notes.md.
+# open databases: docs/explanation/field-notes.md.
 known='walIndexTryHdr|walTryBeginRead|walCheckpoint|sqlite3_enable_shared_cache'
 plant='src/vdbe.c|Op \*aOp = p->aOp; '
 

@@ -113,7 +113,7 @@ for how in chroot setuid close_range no-descriptors no-files no-stderr no-standa
   done
 done
 
-# --- the stack of a thread: what the runtime adds is stated (docs/runtime.md, section 11)
+# --- the stack of a thread: what the runtime adds is stated (docs/explanation/runtime.md, section 11)
 number() { sed -n "s/^$1 //p" out; }
 as plain stack
 plain=$(number stack_KiB)

@@ -2,7 +2,7 @@
 // often each function was called. Never instrumented.
 //
 // It hands everything to libc's allocator by the names that only libc uses for it. A program's own allocator
-// takes the place of the runtime's interceptor, so it has to say itself that a block is new (docs/runtime.md,
+// takes the place of the runtime's interceptor, so it has to say itself that a block is new (docs/explanation/runtime.md,
 // section 7).
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the golden trace files of ok/ and bad/, from docs/trace-format.md alone.
+"""Writes the golden trace files of ok/ and bad/, from docs/reference/trace-format.md alone.
 
 It shares no code with the C writer on purpose: that these files open shows that the document is enough.
 Run it only when the format changes; the files are committed.

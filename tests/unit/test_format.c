@@ -169,7 +169,7 @@ static void sum_depends_on_seed_and_length(void **state)
     assert_int_not_equal(rb_sum(words, 0, 0), rb_sum(words, 1, 0));
 }
 
-// The example of docs/trace-format.md: an implementation elsewhere must agree on these.
+// The example of docs/reference/trace-format.md: an implementation elsewhere must agree on these.
 static void sum_is_the_documented_one(void **state)
 {
     const uint64_t words[6] = {1, 2, 3, 4, 5, 6};

@@ -147,7 +147,7 @@ static void ids(void **state)
     (void)state;
     assert_int_equal(strlen(id), 16);
     assert_int_equal(strspn(id, "0123456789abcdef"), 16);
-    assert_string_equal(id, "38b98897cb683769"); // as docs/reports.md computes it; a change breaks baselines
+    assert_string_equal(id, "38b98897cb683769"); // as docs/reference/reports.md computes it; a change breaks baselines
     assert_string_equal(id, id_of(Y, X, ""));
     assert_string_equal(id, id_of(X, Y, "\"evidence\":\"collision\",\"pid\":7,\"host\":\"h\",\"time\":5"));
     // elsewhere on disk, but the same build

@@ -186,7 +186,7 @@ void rb_compare_text(FILE *out, const struct rb_comparison *c)
         fprintf(out, "\nOne run, seed %" PRIu64 ".\n", c->seed);
     fputs("recall: share of the static races of fasttrack on all accesses that were found too; speed-up: "
           "over it;\n"
-          "entries saved: of the clocks of acquires not skipped; -: undefined. More in docs/compare.md.\n",
+          "entries saved: of the clocks of acquires not skipped; -: undefined. More in docs/reference/lab.md.\n",
           out);
     free(l.columns);
 }

@@ -136,7 +136,7 @@ void rb_eval_text(FILE *out, const struct rb_eval *v)
           out);
     if (v->runs > 1)
         fprintf(out, ",\n%" PRIu32 " times: means, ± sample standard deviation", v->runs);
-    fputs(v->runs > 1 ? ". More in docs/eval.md.\n" : ".\nMore in docs/eval.md.\n", out);
+    fputs(v->runs > 1 ? ". More in docs/reference/lab.md.\n" : ".\nMore in docs/reference/lab.md.\n", out);
 }
 
 // ---- CSV -----------------------------------------------------------------------------------------------

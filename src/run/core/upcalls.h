@@ -69,7 +69,7 @@ RB_HIDDEN void rb_reporter_prepare(void);
 RB_HIDDEN uint64_t rb_races_count(void);
 // Ends the reporter if it is a child, before a wait that would see it. Inside the guard.
 RB_HIDDEN void rb_races_pause(void);
-extern RB_HIDDEN const char *rb_race_evidence; // how a race is known: docs/reports.md
+extern RB_HIDDEN const char *rb_race_evidence; // how a race is known: docs/reference/reports.md
 
 // ---- hooks ---------------------------------------------------------------------------------------------
 

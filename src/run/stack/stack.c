@@ -1,4 +1,4 @@
-// Walks of a thread's own stack that remember the last one (docs/stacks.md, "Why remembering is exact").
+// Walks of a thread's own stack that remember the last one (docs/explanation/stacks.md, "Why remembering is exact").
 //
 // Invariant of struct rb_walk, between captures: frame[0..frames) is the result of a walk from the
 // innermost of them. It needs two conditions: the words in word[] have not changed, and frame[].at.bp is
