@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of docs/reference/lab.md: what `railbird inject` makes of bases of different sizes, beside the same with the
+"""Prints a table: what `railbird inject` makes of bases of different sizes, beside the same with the
 encoding of the paper, and beside the paper's own table.
 
 The paper's encoding makes a few traces only (--paper-traces), within a time limit for each base (--paper-seconds): a trace that the
