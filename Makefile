@@ -1,11 +1,11 @@
 # Two words to know: `make demo` and `make test`. Both install what is missing (Debian packages, by name),
 # build, and run.
-#   make            builds into build/          make bench      the tables of docs/performance.md (an hour)
+#   make            builds into build/          make bench      the tables of docs/explanation/performance.md (an hour)
 #   make demo       a first look                make install    PREFIX=/usr/local
 #   make test       all tests, ten minutes      make test-long  fuzzing and the long tier
 #   make lint       clang-tidy and shellcheck
 #   make check      what takes a minute and a half: unit tests, rooms, pairs of programs
-# The plugin for gcc (docs/bodies.md) needs the headers of the gcc that is there; the tests need gfortran, musl, and with clang
+# The plugin for gcc (docs/explanation/copies.md) needs the headers of the gcc that is there; the tests need gfortran, musl, and with clang
 # its headers for programs that talk to a sanitizer.
 PACKAGES = build-essential cmake pkg-config python3 clang lld libomp-dev gfortran libjansson-dev libdw-dev libiberty-dev libzydis-dev libz3-dev libcmocka-dev musl-tools
 PREFIX ?= /usr/local

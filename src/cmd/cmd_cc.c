@@ -10,7 +10,7 @@
 //          wanted, which that option would leave out as well.
 // Commands that only compile get the plain option, which ccache and distcc know.
 //
-// A gcc that our plugin was built for (docs/bodies.md) gets the plugin, and needs nothing else. There are
+// A gcc that our plugin was built for (docs/explanation/copies.md) gets the plugin, and needs nothing else. There are
 // two exceptions: -flto, where a process without plugins makes the code, and Fortran, whose front end would
 // warn.
 //
@@ -54,7 +54,7 @@ static const char *const gcc_calls[] = {"-fno-builtin-memcpy", "-fno-builtin-mem
 static const char *const for_dormant[] = {"-fno-optimize-sibling-calls", "-fno-omit-frame-pointer"};
 
 // Both compilers move a conditional read of a variable out of a loop and put a hook on the moved read: a
-// false race with a thread that never touched the variable (docs/bodies.md). With the plugin, gcc does it
+// false race with a thread that never touched the variable (docs/explanation/copies.md). With the plugin, gcc does it
 // after instrumentation.
 static const char *const gcc_reads_early[] = {"-fno-tree-loop-im"};
 static const char *const clang_reads_early[] = {"-mllvm", "-disable-licm-promotion"};

@@ -1,5 +1,5 @@
 // railbird watch: races in a program that was built without us. LD_PRELOAD brings the agent
-// (librailbird_watch.so) into it, which finds races with hardware breakpoints: docs/watch.md.
+// (librailbird_watch.so) into it, which finds races with hardware breakpoints: docs/explanation/watch.md.
 //
 // The program is inspected before its start, because an absent agent cannot report its absence. If the
 // loader would not load the agent (static programs, programs with rights of their own), this command prints

@@ -8,7 +8,7 @@
 //
 // A block is compared and joined with a dozen vector instructions; 16 list nodes would take 16 dependent
 // loads and up to 96 stores. The clock is half as large, so is its copy, and nothing has to be relinked.
-// docs/engines.md has the measurement.
+// docs/explanation/engines.md has the measurement.
 //
 // A clock is shared by reference count. A clock with more than one holder is immutable; its owner copies it
 // before a change (rb_rclock_own). Entries stay below 2^31, so that they compare as signed lanes.

@@ -17,7 +17,7 @@
 // thread that acquires from t then learns v's release as well, because C_t >= C_v.
 //
 // Beyond FEW sources, checking each costs more than a join. The object then holds their join instead, a
-// clock of its own, until a release replaces it or it is cleared (measured in docs/engines.md).
+// clock of its own, until a release replaces it or it is cleared (measured in docs/explanation/engines.md).
 #include <errno.h>
 
 #include "engine/access_history.h"

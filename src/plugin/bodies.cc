@@ -1,6 +1,6 @@
 // A plugin for gcc. It gives each function two copies of its body, one with the hooks of -fsanitize=thread
 // (the instrumented copy) and one without (the plain copy), and hooks that preserve registers.
-// docs/bodies.md has the design; `railbird cc` passes the plugin to a gcc that it was built for.
+// docs/explanation/copies.md has the design; `railbird cc` passes the plugin to a gcc that it was built for.
 //
 //     entry:  if (gate) { hooks, and everything as gcc made it } else { the same without hooks }
 //

@@ -1,8 +1,8 @@
-// One race as reports carry it: a JSON object on a line, described in docs/reports.md. The jansson object
+// One race as reports carry it: a JSON object on a line, described in docs/reference/reports.md. The jansson object
 // is the form in memory. Unknown keys are kept, and the output is the input with names added.
 //
 // A parsed record is valid. It has two accesses, each with op, size, address, thread and a stack, which may
-// be empty. Every other key has the type that docs/reports.md gives it. Tool side.
+// be empty. Every other key has the type that docs/reference/reports.md gives it. Tool side.
 #ifndef RB_REPORT_RACE_RECORD_H
 #define RB_REPORT_RACE_RECORD_H
 

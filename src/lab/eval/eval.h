@@ -86,7 +86,7 @@ struct rb_eval_cell {
     double seconds;
 };
 
-// An invariant between the answers of two detectors on one trace. docs/eval.md has the proofs.
+// An invariant between the answers of two detectors on one trace. docs/reference/lab.md has the proofs.
 struct rb_eval_rule {
     const char *claim;
     bool checked;                // its engines were run

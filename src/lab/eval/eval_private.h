@@ -45,7 +45,7 @@ int rb_eval_trace_write(const struct rb_event *events, uint64_t count, const str
 
 // ---- rules ---------------------------------------------------------------------------------------------
 
-// Invariants between the engines' answers on one trace; docs/eval.md has the proofs.
+// Invariants between the engines' answers on one trace; docs/reference/lab.md has the proofs.
 
 // The events at which an engine warned, in the order of the trace.
 struct rb_eval_warned {
@@ -55,7 +55,7 @@ struct rb_eval_warned {
 };
 void rb_eval_warned_add(struct rb_eval_warned *w, uint64_t event);
 
-// Sets *yes if happens-before is all the order that R5 (docs/reordering.md) requires: no object other than
+// Sets *yes if happens-before is all the order that R5 (docs/explanation/reordering.md) requires: no object other than
 // a plain lock is used by two threads. Returns 0 or -ENOMEM.
 int rb_eval_locks_only(const struct rb_events *t, bool *yes);
 

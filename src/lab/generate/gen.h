@@ -1,5 +1,5 @@
 // Makes well-formed traces from a seed, as a stream. Memory depends on threads, locks and functions, but
-// not on the number of events. docs/generator.md describes the kind of program that the traces resemble and
+// not on the number of events. docs/reference/lab.md describes the kind of program that the traces resemble and
 // the effect of each option. Tool side.
 #ifndef RB_LAB_GENERATE_GEN_H
 #define RB_LAB_GENERATE_GEN_H

@@ -37,7 +37,7 @@ int rb_output_write(const struct rb_output *out, const struct rb_event *events, 
 // ---- labels --------------------------------------------------------------------------------------------
 
 // labels.json of a folder of injected traces: the two events of each file that race, and the origin of the
-// file (docs/inject.md lists the keys). The file is replaced as a whole, so that it can be read at any
+// file (docs/reference/lab.md lists the keys). The file is replaced as a whole, so that it can be read at any
 // moment, and names only complete files.
 struct rb_labels {
     json_t *root, *traces, *negatives; // the arrays are borrowed from root

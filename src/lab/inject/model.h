@@ -1,4 +1,4 @@
-// A base trace in the form that moves its events: the constraint class of each event (docs/reordering.md),
+// A base trace in the form that moves its events: the constraint class of each event (docs/explanation/reordering.md),
 // and the one other event it is tied to. Made once for a base, then read by all workers. Tool side.
 //
 // Some locks count as ordered objects, so that all their events keep their order:

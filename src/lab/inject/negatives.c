@@ -28,7 +28,7 @@ void rb_reach_free(struct rb_reach *r)
 // ---- happens-before ------------------------------------------------------------------------------------
 
 // Propagates happens-before over one event from the threads and objects that the first access has reached,
-// by the table of docs/trace-format.md. An entry that equals the round is reached.
+// by the table of docs/reference/trace-format.md. An entry that equals the round is reached.
 static void hand_on(struct rb_reach *r, const struct rb_event *e)
 {
     uint32_t *thread = &r->threads[e->thread];

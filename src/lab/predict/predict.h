@@ -1,5 +1,5 @@
 // The contract of the predictive engines. They read a whole trace, event by event, and report an access if
-// it races in some other order of the same execution (docs/reordering.md). The engines of engine/ also live
+// it races in some other order of the same execution (docs/explanation/reordering.md). The engines of engine/ also live
 // inside running programs and see operations on clocks. These engines see all events, because they reason
 // about the locks held around each access. Tool side, one thread.
 //

@@ -7,7 +7,7 @@
 // itself, which takes one comparison (lab/predict/handover.h). A write hands over a reference, and the
 // writer's clock is copied only if it has changed since its last hand-over.
 //
-// The order of objects is that of docs/reordering.md. Locks are ordered from release to acquire, but read
+// The order of objects is that of docs/explanation/reordering.md. Locks are ordered from release to acquire, but read
 // sections are not ordered among themselves. Other objects follow R5, which has the same shape with
 // instants in place of sections: an event that releases is a write section, one that only acquires is a
 // read section. Hard objects are ordered in full.

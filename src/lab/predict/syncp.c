@@ -1,7 +1,7 @@
 // SyncP (Optimal Prediction of Synchronization-Preserving Races, 2021): reports an access iff it races in
 // some correct reordering that keeps the order of the critical sections of each lock. Sound and complete
-// for these, in time linear in the trace. Definitions: docs/reordering.md; the argument and the cost:
-// docs/engines.md.
+// for these, in time linear in the trace. Definitions: docs/explanation/reordering.md; the argument and the cost:
+// docs/explanation/engines.md.
 //
 // Events become times of their threads, edges become clocks (all but those of locks), and sections are
 // recorded. An access is checked before the edge from the write it reads is taken: it is the next event at

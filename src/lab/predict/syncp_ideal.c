@@ -5,7 +5,7 @@
 //   the earlier one.
 // In the order of the trace it is a correct reordering that keeps the order of sections. Any such
 // reordering with e1 and e2 next contains it. So the two are a race that preserves synchronisation iff the
-// ideal contains neither (docs/engines.md). It never contains e2: every rule adds events that are earlier
+// ideal contains neither (docs/explanation/engines.md). It never contains e2: every rule adds events that are earlier
 // in the trace than an event of the set.
 //
 // Only a section that is open where its thread's part of the ideal ends can break the third rule. A round

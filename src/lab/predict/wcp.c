@@ -6,7 +6,7 @@
 //       first comes before an event of the second,
 //   (c) if x comes before y and y happens before e, x comes before e; if x happens before y and y comes
 //       before e, x comes before e,
-// and program order: that of each thread, fork, join, and the edges of R5 (docs/reordering.md), which no
+// and program order: that of each thread, fork, join, and the edges of R5 (docs/explanation/reordering.md), which no
 // other order could reverse. In (b) "before" means either relation. The first reported race occurs in
 // another order, unless that order is a deadlock. For read-write locks, (a) and (b) hold for two sections
 // that exclude each other, that is, unless both read-lock.

@@ -1,5 +1,5 @@
 // The state of WCP, shared by the event handling (wcp.c), rule (a) (wcp_sections.c) and rule (b)
-// (wcp_queue.c). Private to predict/. docs/engines.md defines the relation and proves that the clocks
+// (wcp_queue.c). Private to predict/. docs/explanation/engines.md defines the relation and proves that the clocks
 // compute it.
 //
 //   n_t   base.epoch: t's local time

@@ -1,5 +1,5 @@
 // Converts a raw recording (trace/raw/raw.h) into a trace. The events of all threads get one order, which
-// is a possible order of the execution (docs/recording.md has the proof). Memory becomes variables,
+// is a possible order of the execution (docs/explanation/recording.md has the proof). Memory becomes variables,
 // addresses become objects, code becomes locations.
 //
 // Two passes over the recording. Memory grows with the memory and the objects that were used, and with the

@@ -221,7 +221,7 @@ static void take_away(struct rb_out *o, uint64_t lock)
         put_event(o, RB_RELEASE, owner, lock, 0, rb_lock_apply(held, RB_RELEASE, owner) == RB_LOCK_OUTER);
 }
 
-// Writes events of locks of all kinds so that the trace keeps the discipline of docs/trace-format.md,
+// Writes events of locks of all kinds so that the trace keeps the discipline of docs/reference/trace-format.md,
 // section 7.
 static void put_lock(struct rb_out *o, uint32_t n, enum rb_op op, uint64_t lock)
 {

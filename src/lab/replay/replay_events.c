@@ -1,5 +1,5 @@
 // The meaning of each event for happens-before, as operations of an engine: all kinds but the mutex
-// (replay_mutex.h). The table is in docs/trace-format.md. tests/engine/oracle.c implements it a second
+// (replay_mutex.h). The table is in docs/reference/trace-format.md. tests/engine/oracle.c implements it a second
 // time, as a graph.
 #include <inttypes.h>
 

@@ -99,7 +99,7 @@ int rb_windows_run(struct rb_state *s);
 int rb_replay_predict(struct rb_state *s);
 
 // Facts about a trace that the predictive engines need before its first event: the objects that keep the
-// order of all their events (docs/reordering.md, R5, and locks used without discipline), and the last use
+// order of all their events (docs/explanation/reordering.md, R5, and locks used without discipline), and the last use
 // of each lock by each thread.
 struct rb_survey {
     uint64_t *hard; // as in lab/predict/predict.h; NULL: no object is hard

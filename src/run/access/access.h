@@ -90,7 +90,7 @@ RB_HIDDEN enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc);
 // Returns the most bytes taken of a range. Ranges of at most RB_PIECE bytes are taken whole.
 #define RB_PIECE 512u
 RB_HIDDEN size_t rb_sampling_piece(void);
-// Functions with two copies (docs/bodies.md): a thread enters the instrumented copy. Not called while
+// Functions with two copies (docs/explanation/copies.md): a thread enters the instrumented copy. Not called while
 // false.
 extern RB_HIDDEN bool rb_gates_on;
 RB_HIDDEN void rb_sampling_gate(unsigned char *gate);

@@ -1,6 +1,6 @@
 // Thinning by address: for a time only accesses to one unit of memory in RB_THIN_SHARE are looked at, by
 // all threads and in all hot code. So both accesses of a race are looked at even if they are thousands of
-// accesses apart. The cost is a small part of that of everything in between (docs/sampling.md, "Thin
+// accesses apart. The cost is a small part of that of everything in between (docs/explanation/sampling.md, "Thin
 // stretches").
 //
 // The choice of accesses never affects whether a report is true. Accesses that are passed over here must be

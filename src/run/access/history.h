@@ -5,7 +5,7 @@
 // memory it was to. Accesses to one line with the same epoch, the same stack and of the same kind are one
 // entry. So the size depends on the places and times of accesses and not on their bytes. An access is
 // checked against each entry that shares bytes with it, takes those bytes from the entries that it
-// dominates, and becomes an entry or part of one. docs/runtime.md, section 6, explains why that is exact.
+// dominates, and becomes an entry or part of one. docs/explanation/runtime.md, section 6, explains why that is exact.
 //
 // The entries of some lines share a bucket of 8 cache lines, with a lock. A full bucket gives up its oldest
 // entry, and counts it: a race may be missed, none invented. `pages` counts the entries of each page

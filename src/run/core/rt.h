@@ -1,5 +1,5 @@
 // The nouns of the runtime, which lives inside other people's programs: libc alone, no malloc, no stdio, no
-// errno changed, nothing printed but reports, nothing ended and nothing hung (docs/runtime.md).
+// errno changed, nothing printed but reports, nothing ended and nothing hung (docs/explanation/runtime.md).
 //
 // Every thread of the program has a `rb_self`, made at its first step into the runtime. Three rules hold
 // everywhere in this folder:
@@ -171,10 +171,10 @@ RB_INLINE void rb_leave(struct rb_self *me)
 
 // rb_process.rests says that tracking is paused: always with sampler=none, at times where following
 // synchronisation costs too much (adaptive.c). A hook reads it after the program's operation if that may
-// acquire, else before it; docs/runtime.md, section 3, says why that is enough.
+// acquire, else before it; docs/explanation/runtime.md, section 3, says why that is enough.
 //
 // Synchronisation operations are also counted here, for samplers that compare by such counts
-// (docs/samplers.md, "Clock races"). The count grows before another thread can see the release. One
+// (docs/explanation/samplers.md, "Clock races"). The count grows before another thread can see the release. One
 // instruction does it, because a handler may come between two.
 #define RB_RESTS  1u
 #define RB_COUNTS 2u

@@ -6,7 +6,7 @@
 //
 // Every pc in a stack is a return address; the call is at pc - 1 (inproc/unwind.h). Of stacks deeper than
 // the limit the innermost frames are kept: the place of the access matters more than the calls of `main`.
-// docs/stacks.md has the reasoning and the figures.
+// docs/explanation/stacks.md has the reasoning and the figures.
 //
 // Async-signal-safe, lock-free, errno is left alone.
 #ifndef RB_RUN_CORE_STACK_H

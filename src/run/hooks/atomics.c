@@ -1,6 +1,6 @@
 // __tsan_atomic*: C11 atomics of 1 to 16 bytes. The hook performs the operation itself.
 //
-// The order of an atomic (docs/trace-format.md, section 6): a release store replaces the clock of the
+// The order of an atomic (docs/reference/trace-format.md, section 6): a release store replaces the clock of the
 // object, a read-modify-write joins it, an acquire learns it. A relaxed operation makes no edge. A relaxed
 // read-modify-write keeps the object's clock: the release sequence goes on.
 //

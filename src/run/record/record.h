@@ -1,7 +1,7 @@
 // `record=FILE`: every synchronisation, the accesses the sampler takes, allocation and function events go
 // into a raw recording (trace/raw/raw.h), which `railbird record` merges into a trace. Does nothing, after
 // one test, when nothing is recorded. All of it is called inside the guard. Events of an object are
-// recorded while its lock is held: their numbers mean something only then (docs/recording.md).
+// recorded while its lock is held: their numbers mean something only then (docs/explanation/recording.md).
 #ifndef RB_RUN_RECORD_RECORD_H
 #define RB_RUN_RECORD_RECORD_H
 

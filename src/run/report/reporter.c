@@ -1,5 +1,5 @@
 // The reporter: a process beside the program that puts names to races and delivers them, so that a thread
-// that found one goes on. docs/reports.md, "How a report is delivered".
+// that found one goes on. docs/reference/reports.md, "How a report is delivered".
 //
 // Three processes: the program, a middle process and the tool (`railbird report --live --ring`).
 //   - They share a ring of records (base/report_ring.h). The tool alone reads it, and holds nothing else of

@@ -1,5 +1,5 @@
 // RPT in the running program: every access is taken and every synchronisation operation processed inside a
-// window, and none between windows. sample/rpt.h has the lengths and counts. docs/samplers.md derives the
+// window, and none between windows. sample/rpt.h has the lengths and counts. docs/explanation/samplers.md derives the
 // guarantee for a run of unknown length, and proves that skipping synchronisation causes no false report.
 //
 // Time is the number of events so far: accesses and synchronisation operations of all threads. A thread

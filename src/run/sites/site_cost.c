@@ -1,4 +1,4 @@
-// The cost of hooks that no clock measures, for the sampler that goes by cost (docs/sampling.md): sleeping
+// The cost of hooks that no clock measures, for the sampler that goes by cost (docs/explanation/sampling.md): sleeping
 // hooks behind gates and probes, and places that cannot sleep.
 #include "inproc/clocks.h"
 #include "run/core/arch.h"

@@ -1,4 +1,4 @@
-// The table of call sites and gates, the queue of sites to patch, and the patches (docs/sites.md).
+// The table of call sites and gates, the queue of sites to patch, and the patches (docs/explanation/sites.md).
 #include "run/sites/sites.h"
 
 #include <dlfcn.h>

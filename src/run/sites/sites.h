@@ -1,5 +1,5 @@
-// Call sites of hooks that can be switched off in the code: docs/sites.md. And gates of functions with two
-// copies, which are switched by a byte in the data: docs/bodies.md. A site is awake while its hook is
+// Call sites of hooks that can be switched off in the code: docs/explanation/sites.md. And gates of functions with two
+// copies, which are switched by a byte in the data: docs/explanation/copies.md. A site is awake while its hook is
 // called, queued while it waits for its patch, and asleep when patched.
 #ifndef RB_RUN_SITES_SITES_H
 #define RB_RUN_SITES_SITES_H
@@ -120,7 +120,7 @@ struct rb_gate_pass {
 };
 
 // Notes that the thread passes the gate or the probe, and returns the cost of its time behind it:
-// docs/sampling.md, "Functions with two bodies". Inside the guard.
+// docs/explanation/sampling.md, "Functions with two bodies". Inside the guard.
 RB_HIDDEN struct rb_gate_pass rb_gate_pass(struct rb_self *me, struct rb_site *gate, double ticks_a_ns);
 // Notes that the gate is closed: later work of the thread is not behind it.
 RB_HIDDEN void rb_gate_closed(struct rb_self *me);

@@ -1,7 +1,7 @@
 // The cost of threads that wait because others were delayed. A thread that is held up for a microsecond
 // while it has a lock makes others sleep; each sleep and awakening costs the program and the kernel more
 // than the microsecond. No clock of ours sees that. But the kernel counts how often threads are switched,
-// and the usual number is known from turns of the ticker in which tracking was paused. docs/sampling.md,
+// and the usual number is known from turns of the ticker in which tracking was paused. docs/explanation/sampling.md,
 // "Waiting". Written by the ticker; `unknown` is read by all threads.
 #ifndef RB_RUN_SYNC_WAITING_H
 #define RB_RUN_SYNC_WAITING_H

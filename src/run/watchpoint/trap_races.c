@@ -1,6 +1,6 @@
 // sampler=crsampler:P and sampler=datacollider:P: races that are seen by data breakpoints, without clocks
-// and without history (docs/samplers.md, "Clock races"). Hooks of synchronisation are paused
-// (docs/runtime.md, section 3) and count, nothing more.
+// and without history (docs/explanation/samplers.md, "Clock races"). Hooks of synchronisation are paused
+// (docs/explanation/runtime.md, section 3) and count, nothing more.
 //
 // A sampled access e1 gets a breakpoint on its bytes. Another thread's access e2 of them traps. With
 // crsampler it is a race if the thread of e1 has made no synchronisation operation since (rb_self.steps).
@@ -12,7 +12,7 @@
 // Slots     One for each breakpoint. `armed` numbers its uses, 0 is none. A use is ended by setting it to
 //           0, which only one can do: the trap that reports it, the thread that has waited, memory that
 //           starts anew, or a thread's end. A trap copies the slot between two reads of `armed`.
-// Proof     docs/samplers.md. It needs three facts: `steps` of a thread grows before any release of it can
+// Proof     docs/explanation/samplers.md. It needs three facts: `steps` of a thread grows before any release of it can
 //           be seen; e1's slot is written by its own thread, in the hook right before e1; e2's trap comes
 //           after e2 on its thread, before anything else runs there.
 // Cost      A turn sets as many breakpoints as there are, and some for each place that had few; a place

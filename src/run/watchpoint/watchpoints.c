@@ -5,7 +5,7 @@
 //             handled like a sampled one; every other is dropped (trap_decode.c).
 // Pauses      While tracking is paused order is not followed: all breakpoints are given up, and a trap that
 //             comes nevertheless is not judged. The handler checks that after the access and before the
-//             history, as hooks do: docs/runtime.md, section 3, says why that is enough. A breakpoint is
+//             history, as hooks do: docs/explanation/runtime.md, section 3, says why that is enough. A breakpoint is
 //             worth something as long as its access is remembered, which is to the end of its generation.
 // Reuse       The breakpoint connects nothing: the history decides, which is forgotten when memory starts
 //             anew. A breakpoint on memory with a new owner catches accesses of that owner.

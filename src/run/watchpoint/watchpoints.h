@@ -1,4 +1,4 @@
-// The watchpoint assist (watch=1): docs/sampling.md, "Watchpoints". And the samplers that compare by data
+// The watchpoint assist (watch=1): docs/explanation/sampling.md, "Watchpoints". And the samplers that compare by data
 // breakpoints alone (trap_races.c).
 //
 // A sampled access also sets one of the machine's four data breakpoints on its bytes, in all threads.

@@ -1,5 +1,5 @@
 // The raw recording: written by the runtime while the program runs, and merged by the tool into a .rbt
-// (docs/recording.md). Only the runtime writes it, through shared mappings of the file, so that no written
+// (docs/explanation/recording.md). Only the runtime writes it, through shared mappings of the file, so that no written
 // record is lost however the program ends. Shared by both worlds: no libc but memcpy.
 //
 //   unit 0       struct rb_raw_header

@@ -1,4 +1,4 @@
-// RAPID's STD text, `THREAD|OP(TARGET)|LOCATION` a line, in and out. docs/trace-format.md has the accepted
+// RAPID's STD text, `THREAD|OP(TARGET)|LOCATION` a line, in and out. docs/reference/trace-format.md has the accepted
 // grammar and its differences from RAPID's reader. Tool side.
 #ifndef RB_TRACE_STD_STD_H
 #define RB_TRACE_STD_STD_H

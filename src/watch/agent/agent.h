@@ -1,5 +1,5 @@
 // The agent of `railbird watch` (librailbird_watch.so, preloaded into programs that were built without us):
-// the types and functions that its files share. docs/watch.md describes all of it: life of a sample,
+// the types and functions that its files share. docs/explanation/watch.md describes all of it: life of a sample,
 // states, proofs.
 //
 // World: inside other people's programs. libc alone, no malloc, no stdio, errno stays. Only reports are

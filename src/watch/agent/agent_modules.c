@@ -4,7 +4,7 @@
 // Never watched, even if requested:
 //   - libc and its parts, which run with all signals blocked at times, where an int3 would kill the process;
 //   - this library;
-//   - code of Go: its runtime blocks signals by system calls of its own. docs/watch.md, "Masks".
+//   - code of Go: its runtime blocks signals by system calls of its own. docs/explanation/watch.md, "Masks".
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>

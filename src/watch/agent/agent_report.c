@@ -1,4 +1,4 @@
-// From a pair to a report: the same record as the runtime's reports (docs/reports.md), handed to the tool,
+// From a pair to a report: the same record as the runtime's reports (docs/reference/reports.md), handed to the tool,
 // which symbolizes outside this process. Also the summary at the end.
 #include <fcntl.h>
 #include <sys/mman.h>

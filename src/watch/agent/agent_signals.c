@@ -3,7 +3,7 @@
 // An int3 kills the process if the thread has SIGTRAP blocked: the kernel forces the signal. So once the
 // agent has SIGTRAP, it is blocked in no thread that runs code of the program. The program's requests are
 // kept and returned to it: masks, the masks of its handlers, and the masks that a system call sets for its
-// duration. (A handler that ends such a wait runs with that mask.) docs/watch.md, "Masks", has the
+// duration. (A handler that ends such a wait runs with that mask.) docs/explanation/watch.md, "Masks", has the
 // remaining differences.
 //
 // A SIGTRAP that is not ours has its usual effect. One that was sent while the program has it blocked waits

@@ -3,7 +3,7 @@
 // return twice (vfork) need no special code.
 //
 // Invariant: the clock is incremented before the real function begins. A thread that sees an effect of that
-// function also finds the clock incremented (docs/watch.md, "Why a clock race is one").
+// function also finds the clock incremented (docs/explanation/watch.md, "Why a clock race is one").
 #include <dlfcn.h>
 #include <errno.h>
 

@@ -4,7 +4,7 @@
 //
 // Rate      Tokens: a number per second, one less for each sample. While there are some, sites are planted,
 //           a few a turn, and the oldest are replaced. So the rate of samples follows the setting if code is
-//           executed at all, and planted sites are uniform over sites. docs/watch.md, "Which accesses are
+//           executed at all, and planted sites are uniform over sites. docs/explanation/watch.md, "Which accesses are
 //           sampled".
 // Groups    The largest cost for a program is a set breakpoint: processors then fill and copy memory many
 //           times slower (rep stos, rep movs). So tokens are saved until there are as many as breakpoints,

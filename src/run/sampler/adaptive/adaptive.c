@@ -1,8 +1,8 @@
-// The default sampler: takes cold code first, then as much as budget= allows. docs/sampling.md derives it.
+// The default sampler: takes cold code first, then as much as budget= allows. docs/explanation/sampling.md derives it.
 //
 // Terms:
-//   site     call of a hook, or gate; asleep while its code is patched off (docs/sites.md)
-//   gate     entry of a function's instrumented copy, switched by a byte (docs/bodies.md)
+//   site     call of a hook, or gate; asleep while its code is patched off (docs/explanation/sites.md)
+//   gate     entry of a function's instrumented copy, switched by a byte (docs/explanation/copies.md)
 //   burst    number of calls of a site that are taken before the site sleeps again
 //   turn     one run of the ticker
 //   window   stretch in which all sites are awake; accesses are counted, then all are taken

@@ -1,4 +1,4 @@
-// Interface between the files of the adaptive sampler (docs/sampling.md): the policy and the terms
+// Interface between the files of the adaptive sampler (docs/explanation/sampling.md): the policy and the terms
 // (adaptive.c), bursts of sites (bursts.c), windows (windows.c), episodes (episodes.c), and the ticker,
 // which spends the budget (accounts.c).
 #ifndef RB_RUN_SAMPLER_ADAPTIVE_ADAPTIVE_H
@@ -112,7 +112,7 @@ RB_HIDDEN uint64_t rb_adaptive_turn(void); // of the ticker
 // Ends sampling for good, since nothing is earned without the ticker: pauses and puts all sites to sleep.
 RB_HIDDEN void rb_adaptive_pause(void);
 
-// ---- the budget: from `budget=` to the aim and the start allowance (docs/sampling.md, "The budget") ----
+// ---- the budget: from `budget=` to the aim and the start allowance (docs/explanation/sampling.md, "The budget") ----
 
 #define RB_AIM           0.7      // of the budget; the rest covers runs that end in debt
 #define RB_UNSEEN        0.015    // of the program's time: cost that is not measured

@@ -1,5 +1,5 @@
 // Bursts of sites and gates: their lengths, and the end of a burst. A site that wakes has a number of calls
-// taken; a gate stays open for a number of passes. docs/sampling.md.
+// taken; a gate stays open for a number of passes. docs/explanation/sampling.md.
 #include "run/sampler/adaptive/adaptive.h"
 
 #include "run/core/arch.h"

@@ -16,7 +16,7 @@ int64_t rb_episode_price(void)
     return least > share ? least : share;
 }
 
-// The order of the stores is that of docs/runtime.md, section 3.
+// The order of the stores is that of docs/explanation/runtime.md, section 3.
 void rb_episode_resume(void)
 {
     rb_store_release(&rb_process.rests, false);
