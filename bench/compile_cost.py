@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compile-time cost: CPU time, memory and size of objects, plain, ThreadSanitizer, ours.
 
     bench/compile_cost.py BUILD [--rounds N] [-o FILE] [-- SOURCE...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A dataset of labelled traces in one command: docs/how-to/dataset.md.
 
     bench/dataset.py OUTDIR [--railbird build/bin/railbird] [--traces 1000] [--seed 1] [--jobs N]

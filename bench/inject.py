@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints a table: what `railbird inject` makes of bases of different sizes, beside the same with the
 encoding of the paper, and beside the paper's own table.
 

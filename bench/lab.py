@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The laboratory's benchmark: the tables and the plot of docs/explanation/performance.md.
 
     bench/lab.py build/bin/railbird [--only NAME,...] [--scale X] [--work DIR]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a lock, an atomic, a malloc costs with nobody else at it: plain, with everything at rest (sampler=none), under the
 default sampler, with synchronisation followed all the time (and no access taken), and with the compilers' own TSan.
 

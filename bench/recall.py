@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The share of a real program's races that a sampler finds in one run, in ten and in thirty.
 
     bench/recall.py BUILD [--programs NAME...] [--rounds N] [--options TEXT] [-o FILE]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What `run` costs: every program of bench/programs plain, with empty hooks, with each engine and sampler, and with the
 compilers' own ThreadSanitizer. Rounds are interleaved; a figure is the median of ratios within a round, of CPU
 time (user + system), because wall time on a shared machine says little. Peak memory is the largest of all rounds. A round

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How soon a new thread runs, and on how many threads a first parallel region runs: plain, ours, and the compilers' TSan.
 
     bench/thread_start.py BUILD [--rounds N] [--omp N] [-o FILE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What stands beside the tool and the runtime: the shims, the programs of the self-test, and everything that is
 # installed. Included at the end of the main file, when all targets are known.
 include(CMakePackageConfigHelpers)

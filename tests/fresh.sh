@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Runs `make demo` and `make test` as on a new machine: in a chroot with git, make and apt alone, on a clone of HEAD.
 #   fresh.sh [-n RUNS] [-b LOOPS] [-B LOOPS] [-k] [COMMAND...]
 #   -n  runs, each in a chroot of its own; default 1      -b  busy loops beside every run   -B  beside the last run alone

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """layering.py SRC: prints each include that the rooms do not allow, each room that ROOMS lacks, and each file above 800 lines.
 
 SRC/ROOMS says which folders a folder may include, SRC/run/ROOMS the order of the runtime's rooms."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Is what silence means true? (docs/explanation/sampling.md) Runs meet.c, whose races meet 4, 8, … 8,192 times in a run, again and
 again; each run says from how many meetings on a race is seen with probability 95 % (`seen_at_95`), and whether each was.
 

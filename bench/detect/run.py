@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What samplers find: the racy programs of programs.tsv under sampler=all, which says what there is to find, and then
 again and again under each sampler.
 

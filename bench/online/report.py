@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What bench/online/run.py measured, as a table, as JSON and as a page, and whether the promises hold.
 
 A cell is a program under a variant: the median of its clean runs, with the best beside it. Three at a time, plain, dormant and one more, take short turns, one

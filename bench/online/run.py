@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What looking for races costs while programs run: programs people use and four small ones, plain, with every sampler, and
 under other tools; and whether what is promised about it holds.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where the CPU time of bench/online's programs goes: how much of it is the runtime's own, counted from outside by `perf`.
 
     bench/online/where.py BUILD [--only GLOB] [--options OPTIONS] [--runs N] [--top N]

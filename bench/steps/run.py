@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How many instructions a synchronisation operation takes, with 1 to 1,024 threads: counted by single steps, so the same on any
 machine and on a busy one.
 

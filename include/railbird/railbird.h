@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a program can tell Railbird, and ask of it. All of it is optional, and all of it is there only in programs
 // that run with Railbird's runtime: without it the declarations are weak, and RAILBIRD_PRESENT is false.
 #ifndef RAILBIRD_RAILBIRD_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /*
  * The .rbt trace file, version 1: what is on disk, for anyone who reads or writes such files.
  * The text that goes with these structures is docs/reference/trace-format.md. All integers are little-endian.

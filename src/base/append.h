@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Appends whole texts to a file that several processes share. Both worlds: system calls alone, no
 // allocation; the caller saves errno.
 //

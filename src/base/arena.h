@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory for engines, both inside other people's programs and in the lab: taken from mmap, bounded, with
 // free lists by size. No memory is returned before rb_arena_destroy. Freed blocks are used again last in
 // first out, while they are still in the cache. An arena of the tools belongs to one thread; in the running

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Atomic operations with the memory order in the name. `at` points to the word; the others are values.
 //
 // A compare-and-swap has its order for success; failure is relaxed, but acquire where the success acquires and

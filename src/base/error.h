@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Errors of library code: one line with the place and the expected input. The code that finds the problem
 // fills it in, and the command prints it once. Tool side only.
 #ifndef RB_BASE_ERROR_H

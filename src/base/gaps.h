@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gaps between successes of independent trials: the number of failures before the next success, which has
 // probability p. The distribution is geometric. It is drawn from a table instead of a logarithm, because a
 // sampler draws a gap for every access it takes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/handoff.h"
 
 void rb_handoff_init(struct rb_handoff *h)

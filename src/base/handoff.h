@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Slots ("places") that two threads use in turn: one fills them, the other uses them. All read-ahead is
 // built on it. A place belongs to the filler while it is empty and to the user while it is full. This
 // module decides only that, under a mutex; the contents belong to the caller. Tool side.

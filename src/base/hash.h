@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The hash of this code, for tables in memory: the upper bits of a multiple of the golden ratio. Neighbouring
 // values are spread evenly; the upper bits of the result depend on all bits of the value.
 #ifndef RB_BASE_HASH_H

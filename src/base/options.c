@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/options.h"
 
 enum type { TYPE_TEXT, TYPE_PATH, TYPE_FLAG, TYPE_NUMBER, TYPE_SIZE, TYPE_SHARE, TYPE_REPORT, TYPE_STATS };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The runtime's options as text: "key=value:key=value". One parser serves the running program and the
 // command line. The program continues with the defaults after a mistake; the command line refuses the
 // mistakes that the program would complain about. Both worlds: no call of libc, no allocation, errno stays.

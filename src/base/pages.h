@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory straight from the kernel, for tables and arenas. Both worlds.
 #ifndef RB_BASE_PAGES_H
 #define RB_BASE_PAGES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A ring of race records in memory that a program shares with its reporter, the process that delivers them.
 // Both worlds: no libc, no allocation; the system calls that wait and wake are the callers'.
 //

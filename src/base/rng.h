@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Seeded random numbers (xoshiro256++, seeded by splitmix64). Every policy that draws takes a generator, so
 // that a run is a function of its seed. Not for secrets.
 #ifndef RB_BASE_RNG_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A cheap clock of constant rate, for measurements that a system call would distort.
 #ifndef RB_BASE_TICKS_H
 #define RB_BASE_TICKS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Definitions that every file uses: fixed-width types and compiler hints for the fast paths.
 #ifndef RB_BASE_TYPES_H
 #define RB_BASE_TYPES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Growing lists of words: the arguments of programs to start. Text is split into words as gcc and clang
 // split their response files, and can be written back. The process ends or becomes another one soon, so no
 // memory is freed before; if out of memory, the process ends with the status of an internal failure.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The parts that the subcommands share: exit statuses, messages, option values, lists of engines and
 // samplers, JSON output, progress, and opening traces.
 #ifndef RB_CMD_CLI_H

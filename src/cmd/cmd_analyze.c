@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird analyze: one engine, one sampler, one trace.
 #include <errno.h>
 #include <getopt.h>

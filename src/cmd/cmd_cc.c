@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird cc, railbird c++: the compiler with instrumentation, and our runtime where TSan's would be
 // linked.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird code-table: makes the table of a module's memory accesses that `railbird watch` needs. Not
 // listed: watch makes its tables by itself. --rows prints a table, for tests and for debugging.
 #include <getopt.h>

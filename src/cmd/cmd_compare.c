@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird compare: traces through every engine and every sampler, as tables, JSON or a page.
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird doctor: reports the parts that work on this machine, the parts that do not, and the remedies.
 #include "cmd/doctor/doctor.h"
 

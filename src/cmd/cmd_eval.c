@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird eval: the share of the races of labelled traces that each detector finds, as a table, JSON, CSV
 // or a page; and the shrunk traces whose races the engines miss.
 #include <getopt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird inject: makes traces with a race of two known events from a trace without it, and checks such a
 // trace.
 #include <errno.h>

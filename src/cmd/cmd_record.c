@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird record: runs a program with the recorder on, and makes a trace of its recording.
 //
 // The program writes a raw recording beside the trace, through shared mappings, so that the recording

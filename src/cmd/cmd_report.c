@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird report: reads reports of any number of runs, adds names to addresses, merges, and writes them in
 // one of four formats. With --live it is the runtime's own symbolizer (report/live/live.h).
 #include <getopt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird run: a program with our runtime in it, or in the place of TSan's.
 //
 // The program is inspected before its start, because an absent runtime cannot report its absence. A program

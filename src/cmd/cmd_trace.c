@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird trace: looks at, converts, checks and generates traces.
 #include <errno.h>
 #include <getopt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird watch: races in a program that was built without us. LD_PRELOAD brings the agent
 // (librailbird_watch.so) into it, which finds races with hardware breakpoints: docs/explanation/watch.md.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lists of engines and samplers, as compare and eval take them.
 #include "cmd/cli.h"
 

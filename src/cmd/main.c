@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // railbird COMMAND …: a table of subcommands.
 #include <stddef.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Parses the options of a subcommand with getopt_long.
 #include "cmd/option_table.h"
 

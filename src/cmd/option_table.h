@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The options of a subcommand as a table: one row for each option, with its names and the variable that it
 // sets. `--name VALUE`, `--name=VALUE`, unambiguous prefixes and single letters work as getopt_long has
 // them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names for the addresses of a recording, from the debugging information of the program and its libraries.
 // Modules are opened once; addresses without a name keep their offset.
 #ifndef RB_CMD_RECORD_NAMES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Source: the exact history of docs/explanation/engines.md; FastTrack (Flanagan and Freund, 2009) for the inline shape.
 #include "engine/access_history.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The access history of one memory location.
 //
 // Exact engines (djit, st, su, so) keep the accesses that are not dominated. A later access f dominates an

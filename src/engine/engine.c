@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "engine/engine.h"
 
 const struct rb_engine_ops *const rb_engines[] = {&rb_djit, &rb_fasttrack, &rb_st, &rb_su, &rb_so, NULL};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The contract of the happens-before engines: a thread, a synchronisation object, a memory cell, and the
 // five operations on them. One source serves the running program and the trace: this code calls no libc,
 // takes no lock and keeps no state of its own. The caller owns every structure and calls

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The packed epoch of an access: thread, local time, and kind. One 64-bit word, compared and replaced
 // as a whole.
 //   63      many: the cell holds a list instead of this entry (access history only)

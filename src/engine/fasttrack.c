@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // FastTrack (Flanagan and Freund, 2009): DJIT+'s order. A variable has its last write as an epoch, and its
 // reads as an epoch that inflates to a vector. It is exact up to the first race on a variable; afterwards a
 // racing write overwrites the access that it raced with.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Built with -fno-tree-loop-distribute-patterns, see vclock.c.
 #include "engine/recent_clock.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The clock of the SO engine: a vector clock that knows which of its parts changed recently, and that sync
 // objects share by reference.
 //

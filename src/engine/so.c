@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SO (Efficient Timestamping, algorithm 4) with the local-epoch optimisation. A release hands over a
 // reference to the thread's clock. An acquire reads the parts of it that changed since the thread last
 // heard from the releaser.

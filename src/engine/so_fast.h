@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The part of SO (so.c) that most synchronisation needs: inlined by callers that know which engine runs.
 // rb_so.acquire and rb_so.release are these functions and, where they decline, the slow paths.
 #ifndef RB_ENGINE_SO_FAST_H

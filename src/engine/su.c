@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SU (Efficient Timestamping, algorithm 3): ST's timestamps, and beside each clock C a freshness clock U.
 // U_t[t] counts how many entries of C_t have ever changed; U_t[v] is the part of U_v[v] that t knows. A
 // sync object with U_s[LR] <= U_t[LR], LR its last releaser, has nothing new for t (proposition 5). A

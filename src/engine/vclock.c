@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Built with -fno-tree-loop-distribute-patterns: the loops below must not become calls of memcpy or memset.
 // Inside a host program these would be the intercepted functions.
 #include "engine/vclock.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Vector clocks: one local time a thread slot, dense, 64-byte aligned. The freshness clocks U of the
 // sampling engines are the same with 64-bit entries.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Whole vector clocks, and the two engines that consist of them and the exact access history: DJIT+ and ST.
 // They differ in when the local epoch grows.
 #include "engine/vector_sync.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Synchronisation by whole vector clocks, as in DJIT+, FastTrack and ST: every acquire joins T entries,
 // every release copies T entries. The engine's table says when the local epoch grows.
 #ifndef RB_ENGINE_VECTOR_SYNC_H

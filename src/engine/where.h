@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The place of an access in one word: reports need it, and the engines only carry it.
 //   63..24  event number, below 2^40
 //   23..0   location (code location number), below 2^24

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The bare system call, with libc's convention for errors. All files of ours inside other people's programs
 // are built with syscall=rb_raw_syscall: our calls are never taken for calls of the program.
 #include <asm/unistd_64.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Data breakpoints of the kernel, opened once and moved by an ioctl.
 //
 // Threads       `inherit_thread` gives them to all threads made since, by clones of the events, and not to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The machine's data breakpoints, provided by the kernel (perf_event_open): one set of up to four for all
 // threads of the process. The caller decides about a hit: run/watchpoint/watchpoints.c,
 // run/watchpoint/collide.c, and the agent of `railbird watch`. Libc alone, and no malloc.

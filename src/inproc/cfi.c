@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The interpreter keeps one row: how to find the CFA, the return address and rbp. Instructions for other
 // registers are skipped. A row that a rule cannot express gives the rule STOP (or an rbp that is lost).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Call frame information (.eh_frame, .eh_frame_hdr; LSB 5 chapter 10, DWARF 4 section 6.4): from bytes and
 // a pc to a rule. Pure: no state, no system call, no memory outside the bytes given. The bytes may have any
 // contents; they need only be readable from `lo` to `hi`.

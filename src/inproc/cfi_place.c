@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Expressions are evaluated symbolically, to `register + constant` or `*(register + constant) + constant`.
 // The pc is a constant here, so the expression of procedure linkage tables comes out as rsp + 8 or rsp + 16.
 // There are no jumps: an expression takes as many steps as it has bytes.

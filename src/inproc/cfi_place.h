@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The location of a value, as far as stack walks need it: the result of an expression of call frame
 // information.
 #ifndef RB_INPROC_CFI_PLACE_H

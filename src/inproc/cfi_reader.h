@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads the bytes of call frame information and never passes their end: a reader at its end stays there and
 // is `bad`. Arithmetic is unsigned, so malformed input wraps instead of being undefined.
 #ifndef RB_INPROC_CFI_READER_H

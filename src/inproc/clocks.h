@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The kernel's clocks, read by system call: programs replace clock_gettime. In a sandboxed process they
 // stand at 0.
 #ifndef RB_INPROC_CLOCKS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions that make another program of the process, or of a child. The environment that they hand on
 // may have to go without our libraries (preload.c). In most programs they are called rarely; a shell below
 // `railbird run` calls little else.

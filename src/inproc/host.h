@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The host of the code inside another program's process. It is the library that the code is part of (the
 // runtime, or the agent of `railbird watch`), and the environment of the process. The library fills in
 // rb_host and rb_options when it starts; all of it is read only from then on, except `sandboxed`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The file that an address belongs to, and the place in it: makes a stack readable outside this process.
 #ifndef RB_INPROC_MODULES_H
 #define RB_INPROC_MODULES_H

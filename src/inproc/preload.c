@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Takes our libraries out of LD_PRELOAD for a program that cannot load them, started by a program that has
 // them. Such programs use another loader than glibc's for x86-64 (musl, 32 bits), or an AddressSanitizer
 // that must come first.

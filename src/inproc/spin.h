@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The runtime's lock: one word, held for tens of instructions, never across a call into the program or the
 // kernel. The holder is inside the runtime's guard (rt.h), so no signal handler runs on top of a holder,
 // and a thread never waits for itself. A waiter yields when the holder seems to have lost its core.

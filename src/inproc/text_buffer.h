@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Text built in a fixed buffer: JSON for reports and statistics, without stdio. Text that does not fit is
 // left out and sets `full`.
 #ifndef RB_INPROC_TEXT_BUFFER_H

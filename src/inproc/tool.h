@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs the tool as a process of its own and waits for it. The program does not notice. There is no SIGCHLD
 // (the child has no exit signal, so wait() does not see it either), no descriptor stays open, and no signal
 // is handled meanwhile. `railbird watch` reports this way; the runtime has a reporter that it does not wait

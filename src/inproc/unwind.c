@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Finds the object of a pc and the call frame information of that object; keeps the table of rules.
 //
 // The C library finds the object (_dl_find_object: no lock, safe in signal handlers, glibc 2.35). Its

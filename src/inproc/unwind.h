@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Walks the current thread's stack, from a frame to its caller's, by call frame information. Code without
 // frame pointers, the compilers' default, has no other description of its frames.
 //

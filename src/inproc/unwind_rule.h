@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The way from a frame to its caller's, in one word: the call frame information of one instruction, reduced
 // to the part that a walk of the stack needs on x86-64.
 //

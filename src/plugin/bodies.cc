@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A plugin for gcc. It gives each function two copies of its body, one with the hooks of -fsanitize=thread
 // (the instrumented copy) and one without (the plain copy), and hooks that preserve registers.
 // docs/explanation/copies.md has the design; `railbird cc` passes the plugin to a gcc that it was built for.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bounds on the texts of a report: UTF-8, JSON values and the names of functions.
 #include "report/race_record.h"
 

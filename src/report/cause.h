@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cause of a race: one mistake may make many races. x264 copies a struct of 22 KB that another thread
 // writes: one missing wait, and a race for each function that writes a member. A report shows one race of
 // each cause, and counts and names the others.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The page of a report: a filter, and a line for each race; behind each line are both stacks side by side
 // with the source around their frames. The page has its style and a few lines of script, and a policy
 // forbids everything else. Without the script all races are visible. Every string of the report goes

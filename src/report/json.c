@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // JSON lines: each record with names, an id, and the results of merging. The output is valid input: reports
 // may be merged in any number of steps.
 #include <math.h>

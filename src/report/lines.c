@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads a file of records line by line, in bounded memory.
 #include "report/race_record.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The parts that all HTML pages share: escaping, the frame with its style sheet, and the atomic replacement
 // of a file. Pages are self-contained: no font, nothing from the network. Tool side.
 #ifndef RB_REPORT_PAGE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The races of many runs: one entry for each id, with its count, times, hosts and processes. The first
 // record of an id stands for all of them. Also the baseline: the set of known races. Tool side.
 #ifndef RB_REPORT_RACE_MERGE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One race as reports carry it: a JSON object on a line, described in docs/reference/reports.md. The jansson object
 // is the form in memory. Unknown keys are kept, and the output is the input with names added.
 //

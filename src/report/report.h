@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The four formats of a report, and the sentences that they share. All formats take races that are
 // symbolized and merged, and only write. JSON has every race; the others show one of a cause (cause.h) and
 // name the rest. Tool side.

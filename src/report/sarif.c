@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Static Analysis Results Interchange Format 2.1.0 (OASIS), as far as a race needs it: one run, one rule,
 // one result for each race. The location of a result is the later access. The earlier access and everything
 // else with a place are related locations. The two call paths to the race are a code flow with two threads,

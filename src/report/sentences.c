@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The sentences that all formats of a report share.
 #include "report/report.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Suppressions in ThreadSanitizer's syntax, so that a project's file for it works here unchanged:
 //
 //     # a comment

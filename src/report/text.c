@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The text format of ThreadSanitizer, which people, editors and scripts know: the same order, the same
 // words, another name in front. Each report ends with two more lines: its id and its evidence.
 #include <inttypes.h>

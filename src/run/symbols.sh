@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # symbols.sh export|wrap|own|other OUT FILE...: lists for the linker, from the names that archives or objects define.
 #   export  a dynamic list: the names that a program has to export for its plugins
 #   wrap    --wrap options, a line each: redirect the calls of a static program, or those of libstdc++ alone

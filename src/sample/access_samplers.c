@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The samplers that decide about accesses without regard to calls: all and none, the two ends between which
 // the others are judged; random; PACER's periods; RPT's windows; and static, which chooses code locations.
 #include <errno.h>

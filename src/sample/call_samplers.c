@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // LiteRace's seven samplers (PLDI 2009, table 3) on a trace. A decision is made for each call of a function
 // (sample/calls.h) and holds for the accesses directly in that call. Where the trace has no function
 // events, each execution of a code location counts as a call of that location.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Counts calls of functions: the decision of LiteRace's seven samplers (PLDI 2009, table 3), made once a
 // call, for the trace and for the running program (run/sampler/sampling_regions.c) alike.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The parts of an execution that PACER and RPT sample whole, computed alike for the trace and for the
 // running program.
 #ifndef RB_SAMPLE_PERIODS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table of samplers, and the parser of their specifications.
 #include "sample/sampler.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The contract of the samplers, which decide the accesses in S. Each policy is a pure function of its seed
 // and of the events that it receives. It does not depend on the engine, so that every engine sees the same
 // S.

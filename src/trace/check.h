@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads a whole trace and checks its claims: every page and table is sound, the header's counts are those
 // of the events, the lock discipline is kept. Tool side.
 #ifndef RB_TRACE_CHECK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The packed event record of .rbt files: bit split, limits, and the checksum. No libc beyond memcpy, so
 // that the recording runtime can use it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Maps names to dense numbers, in the order of first appearance. The names are kept in the form of a
 // trace's table (LEB128 length, bytes), ready to be written. Tool side.
 //

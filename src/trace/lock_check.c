@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Linear probing, at most half full; an entry stays when its lock is free again.
 #include "trace/lock_check.h"
 

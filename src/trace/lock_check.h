@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The lock discipline of a trace, checked event by event: the holders of mutexes and read-write locks. One
 // instance serves import, `trace check` and the replay, so that they agree on well-formed traces.
 #ifndef RB_TRACE_LOCK_CHECK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The reader trusts nothing in the file: the header is checked field by field when it is opened, a page
 // when it is read.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads .rbt files: the header, any event by number, runs of whole pages in order, and names.
 //
 // Every page is checked before its records are handed out: checksum, count, and that each record's thread,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Opening a trace. Every field of the header must have a value that a writer can write, so that the rest of
 // the program can size its arrays from it. A file without its final header is surveyed
 // page by page instead.

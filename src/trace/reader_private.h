@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shared by reader.c (pages, names) and reader_open.c (header, recovery).
 #ifndef RB_TRACE_READER_PRIVATE_H
 #define RB_TRACE_READER_PRIVATE_H

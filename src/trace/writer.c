@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The page being filled lies in the output buffer behind the pages that wait for their write, so an event
 // is stored once. The writer tracks the numbers that the tables must cover, so that every finished file can
 // be opened. A caller that forgets an entry gets an error and not a broken trace.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writes .rbt files, event by event, in bounded memory.
 //
 // Events go into the current page; full pages are checksummed and written in order. So a writer killed at

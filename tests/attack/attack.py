@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """attack.py FOLDER [--minutes N] [--seed S] [ROOM...]: see run.sh. A room is a module beside this one, with a function `cases(ground,
 rng)` that yields (name, function) without end; the function returns None, or says what is different."""
 import argparse

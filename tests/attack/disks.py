@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Disks that are full for a moment, or for good, while reports, traces and pages are written. Only root can make them."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small programs in surroundings that few have: limits, descriptors that are closed, no environment, layouts, users, signals."""
 import os
 

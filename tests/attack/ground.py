@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where attacks take place: programs in all their builds, and how a command is run and judged."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Damaged traces (.rbt, with checksums wrong and made right again, and STD text) and raw recordings, through every command that reads
 them: refused or read, within bounds of time and memory."""
 import glob

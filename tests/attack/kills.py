@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kill -9 of a recorded program or of its recorder at any time: the trace opens, checks, and can be analyzed."""
 import os
 import signal

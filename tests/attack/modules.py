@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reports whose module is no program, or a damaged one: names are left out, nothing else."""
 import json
 import os

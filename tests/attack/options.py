@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Options that are none, in the environment and on the command line: the program is as ever, and each is said in a line."""
 import os
 import re

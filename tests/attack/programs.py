@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Threads, children and ways to hand data over, as programs/*.c have them, in several builds under several samplers."""
 import glob
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Damaged reports (JSON, a race a line) through `railbird report` in all formats: what is written always parses."""
 import copy
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Attacks on the runtime and the tool: programs in hostile surroundings, threads and children in numbers, ways to hand data over,
 # damaged input, full disks, kill -9, options that are none. Each is compared with the plain build, or with what is promised.
 #   run.sh [--minutes N] [--seed S] [ROOM...]     N: how long (default 2)   S: of all that is drawn (default: the time)

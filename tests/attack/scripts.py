@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The folders beside this that have a run.sh of their own: once each."""
 import glob
 import os

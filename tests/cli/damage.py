@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes damaged traces for test_bad_input.sh: damage.py KIND ... (see the functions). All from a seed."""
 import os
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # shellcheck shell=bash
 # Sourced by the scripts of this folder: a working folder that goes at the end, and checks that count failures.
 # $RAILBIRD is the program, `command` (an array) what comes first on its command line.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """signals.py RAILBIRD PROGRAM: how often PROGRAM, below `railbird run --json`, gets SIGTERM or SIGINT that is sent to its
 terminal, to its group, to railbird alone, and so on; a line each. PROGRAM makes a file `ready` when it is, and writes
 what it got into `counts` when there is a file `enough`."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # railbird analyze: statuses and messages, the JSON object, the CSV, known answers for every kind of event, text
 # and .rbt alike.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Input that is damaged, hostile or not a trace, and output that cannot be written: one line, status 2 (1 where the
 # machine is to blame), no crash, no hang, no file of half a result, memory in proportion to the file.
 set -euo pipefail

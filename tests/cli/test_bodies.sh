@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Functions with two bodies (docs/explanation/copies.md): what programs compute does not depend on their gates, hooks leave registers alone, gates are
 # closed by the samplers that may and by no other, and a race is found whichever body it is in.
 set -euo pipefail

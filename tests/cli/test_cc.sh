@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # railbird cc and c++: what reaches the compiler, word for word, with a compiler that only shows it; then gcc and
 # clang themselves, as far as they are installed.
 set -euo pipefail

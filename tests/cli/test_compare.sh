@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # railbird compare: statuses and messages, rows, known answers for recall, the three forms of output.
 set -euo pipefail
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/lib.sh"

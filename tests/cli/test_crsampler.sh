@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # sampler=crsampler and sampler=datacollider: what races is found, with its evidence; what is ordered, by locks or by
 # atomics alone, is not; every clock race is a happens-before race of the same run, and every collision a clock race; and
 # without breakpoints a line says so and the program runs.

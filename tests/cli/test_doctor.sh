@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # railbird doctor: every check has its line, the status follows `run`, and what is broken is said to be.
 set -euo pipefail
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/lib.sh"

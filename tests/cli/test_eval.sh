@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # railbird eval: known answers on traces made by hand, sums, the forms of output, bad input, and counterexamples that are
 # verified and smaller.
 set -euo pipefail

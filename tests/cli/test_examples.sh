@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The example projects, built the ways their README lines say, from the build folder and from an installation; and what
 # an installation holds: pkg-config, the CMake package, manual pages.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # exit waits for other threads as atexit_sleep_ms says, and not longer than they live.
 set -euo pipefail
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/lib.sh"

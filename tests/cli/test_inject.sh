@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # railbird inject: statuses and messages; that the verifier refuses every way to be wrong, in words; labels; that runs can
 # be repeated, added to, limited and interrupted.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What each room may include, as src/ROOMS and src/run/ROOMS say, and the size of files. The checker comes first: it must
 # reject a planted violation of each room and rank, in each kind of file.
 set -euo pipefail

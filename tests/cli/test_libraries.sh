@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Libraries that threads open and close all at once, each with constructors, destructors, objects and a library of its
 # own: no race is reported. And dlopen finds what it finds without the runtime, which goes by the module that calls it.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Programs linked with gcc's libtsan, run by railbird: what they ask of it without a version must be there, and must be
 # what libc's newest version does, not its oldest: conditions of another layout, calls with other parameters.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The manual, the completion and the help speak of the same options, engines and samplers.
 set -euo pipefail
 root=$RB_TEST_DATA/..

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The predictive engines from outside: the same words, counts and files as the others, known answers, and what they refuse.
 set -euo pipefail
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Programs that cannot bear a library of ours in LD_PRELOAD run as without us below `run` and `watch`: alone with a line, and
 # silently as somebody's child.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The runtime in a process: options that are there before libc is, what it counts and for whom, names of libraries, and
 # which signals `railbird run` passes on.
 set -euo pipefail

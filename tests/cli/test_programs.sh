@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The programs of tests/programs, in pairs: X_race must be reported, by the two lines marked in its source, X_norace
 # must not. Built by `railbird cc` and `railbird c++`, run with every access sampled, X_norace also with some of them,
 # judged by programs/judge.py.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # railbird record: what it says and how it ends, that its traces are well-formed and hold the races that were found
 # while the program ran, and no others; that a killed program leaves all but the last event of each thread.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # railbird report: names, lines and inlined functions of programs compiled here; the formats; merging, baseline and
 # suppressions; what it refuses; the live mode that the runtime uses.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The process that delivers reports: the program does not wait for it, does not see it, and may end in any way; what is written where
 # files and tools fail; how many reports are shown, and one cause once.
 set -euo pipefail

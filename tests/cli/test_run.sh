@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # railbird run: options, what it says of each kind of program, what it puts in the place of TSan's runtime, how
 # statuses and signals pass, the JSON object, the self-test.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The samplers in running programs (tests/sampling): the share they take, the races they find, the same decisions for the
 # same seed, and no report where everything is ordered. Shares and numbers of finds are judged within five standard
 # deviations of what docs/explanation/samplers.md says.

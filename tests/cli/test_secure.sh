@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A program with rights that its caller lacks takes nothing from the caller's environment: it writes, reads and runs
 # nothing else than the program built without us, and ends the same. Set-user-ID, set-group-ID and file capabilities.
 set -euo pipefail

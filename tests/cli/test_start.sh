@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A program starts with the runtime wherever it starts without: link orders, libraries that bring the runtime, limits.
 # It ends as the plain program does, and a race is found, or a line says why nothing is looked at.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Everything at once for a few seconds, with call sites switched without a pause and under each engine; the long tier does it for ten
 # minutes and two minutes each.
 set -euo pipefail

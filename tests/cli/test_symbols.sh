@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Every function that libc, libstdc++, libgomp and libomp export is followed, or tests/handover/symbols.txt says why not;
 # and docs/reference/order.md says the same.
 set -euo pipefail

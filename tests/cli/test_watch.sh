@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Watchpoints (watch=1): races whose second access comes from code asleep are found; nothing ordered is reported; the
 # program's signals, descriptors, children and end are its own; and where there are no breakpoints a line says why.
 #   test_watch.sh [RUNS]   of each pair of programs/watch; default 5

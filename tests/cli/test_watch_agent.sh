@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # `railbird watch`: races of programs that were built without us are found, and none is confirmed in their twins; the
 # program's signals, children, libraries and end are its own; what cannot be watched is refused in words.
 #   test_watch_agent.sh [SECONDS]   of each program; default 0.4. Longer: tests/watch/watch_programs.sh, stress_watch.sh

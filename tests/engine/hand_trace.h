@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Traces written by hand: events, and what is expected of them.
 #ifndef RB_TESTS_ENGINE_HAND_TRACE_H
 #define RB_TESTS_ENGINE_HAND_TRACE_H

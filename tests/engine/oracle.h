@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Happens-before by its definition: a graph over the events of a trace and its transitive closure. Slow,
 // without clocks, epochs or state of sync objects, so that it cannot be wrong together with an engine.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A replay held against the oracle: which accesses a sampler takes (asked of the sampler itself, without an
 // engine), which events must then be reported, and everything the result of a replay says about it.
 #ifndef RB_TESTS_ENGINE_ORACLE_CHECK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The orders of the predictive engines by their definitions (docs/explanation/engines.md): matrices over the events of a
 // trace, made of rules that are applied until nothing changes. Slow, without clocks, queues or state of
 // locks, so that they cannot be wrong together with an engine. The result is an `oracle`: its questions mean

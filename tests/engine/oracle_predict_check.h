@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the tests of the predictive engines share: traces judged by eye, and an engine held against the order
 // it shall compute, on random traces under every kind of sampler.
 #ifndef RB_TESTS_ENGINE_ORACLE_PREDICT_CHECK_H

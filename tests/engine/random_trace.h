@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Small random traces that collide often: a few threads, variables and objects, every kind of event. What a
 // trace is like (how much synchronisation, how disciplined, how bursty) is drawn from its seed as well, so
 // that a run over many seeds sees many kinds.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every other execution that a small trace promises, by trying them all: the judge of the predictive engines
 // and of injected races. Straight from docs/explanation/reordering.md, R1 to R5, and shares no code with an engine: no
 // clocks, no closures. A state is which events have run and which write each variable saw last; all reachable

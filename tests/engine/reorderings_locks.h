@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Small random traces of locks and accesses: sections nested and not, to read and to write, some left open,
 // threads that are forked and threads that are just there. Lock discipline is kept. What sections do to each
 // other is the heart of prediction and rare in a trace of all kinds (engine/random_trace.h).

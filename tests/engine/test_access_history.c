@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a cell remembers, step by step; and what happens at the two ends an engine can run into, memory and
 // local time: accesses go unrecorded or the engine goes blind, and nothing false is ever reported.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The main property of the project: on the same trace and the same S, djit, st, su and so warn of exactly the
 // same events, and they are those of the oracle; fasttrack finds the same racy variables and the first
 // warning of each. Shown first on traces small enough to judge by eye, then on many random ones, under every

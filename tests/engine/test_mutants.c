@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The checker checked: engines with one planted mistake each, run through the same comparison as in
 // test_equivalence.c. Every mistake must be noticed, the engine without one must not.
 #include <setjmp.h>

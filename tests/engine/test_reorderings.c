@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The judge is judged: traces whose answers are known by hand, and on tiny random traces the search through
 // states against every sequence of events there is, each held against the rules one by one.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SHB against its definition and against all correct reorderings: on traces judged by eye; on random ones of
 // all kinds of events, where it warns of exactly the events that the definition calls racy, under every kind
 // of sampler; and on tiny ones, where every race of the definition is one that some reordering shows

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SyncP warns of an access iff it is the second side of a race that preserves synchronisation, and names a
 // first side that is one. Shown on traces judged by hand; on thousands of tiny random ones against the
 // enumeration of all reorderings (engine/reorderings.h); and on larger ones against the closure written

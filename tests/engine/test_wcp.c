@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // WCP against its definition and against all correct reorderings: on traces judged by eye; on random ones of
 // all kinds of events, where it warns of exactly the events that the definition calls racy, under every kind
 // of sampler; and on tiny ones, where the first event that the definition calls racy is in a race that some

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # field/counters.sh [NAME...]: what synchronisation costs the engine on real programs. The loads of this folder under several
 # sampling rates, the runtime's own counters of each, as a Markdown table. Summed over all processes of a load.
 #

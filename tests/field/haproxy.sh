@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # haproxy: four threads, two frontends, servers that it is itself, a cache, compression, a stick table and health checks; ab
 # asks while commands of its socket read statistics and set weights and tables. Its locks are inline assembly, of which no
 # detector sees anything; the same headers have them with compilers' builtins for other processors, and those are chosen here.

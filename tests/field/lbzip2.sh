@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # lbzip2: its own bzip2 coder, instrumented, on a pool of threads with one big lock. Compresses and decompresses, also data
 # that does not compress.
 source "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # LevelDB (C++): db_bench with four threads and buffers so small that compaction never rests: a skip list read without a
 # lock, reference counts, C++ condition variables.
 source "$(dirname "$0")/lib.sh"

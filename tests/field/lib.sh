@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # shellcheck shell=bash
 # Sourced by the scripts of this folder: a program from its Debian source package, built plain and by `railbird cc`, run
 # under the same load, compared. A script names the program and defines two functions:

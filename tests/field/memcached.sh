@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # memcached: four worker threads, the thread that accepts, LRU and hash table maintainers. A part of its own test suite, and
 # eight clients on the loopback that mix sets, gets, deletes, touches and counters on shared keys with statistics, reconnect
 # now and then (descriptors, and the structures that go with them, change hands), and print what their own keys answer.

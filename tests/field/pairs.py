@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """pairs.py FOLDER: the races that Railbird and ThreadSanitizer reported on the same load, as pairs of source lines.
 
 FOLDER has railbird/reports (an object a line) and tsan/tsan.PID (text), as lib.sh leaves them. A pair is the two innermost

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # pbzip2 (C++): a queue of blocks under mutexes and conditions. Compresses with four threads, with small blocks and in one
 # piece from a pipe, decompresses with four, and tests. libbz2 itself is not instrumented.
 source "$(dirname "$0")/lib.sh"

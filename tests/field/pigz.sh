@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # pigz: jobs, a write list and pools of buffers under locks of its own making (yarn.c: a mutex, a condition and a number).
 # Compresses with four threads, in independent blocks as well, and decompresses. zlib itself is not instrumented.
 source "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Redis with four I/O threads that read and write (they wait for work by spinning on an atomic), background threads that
 # free and sync, an append-only file, and a child that rewrites it. redis-benchmark for load, then commands whose answers
 # are compared.

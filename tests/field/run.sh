@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # field/run.sh [NAME...]: real programs from Debian source packages under Railbird, one script of this folder each; all by
 # default. Not part of `make test`: sources are fetched (deb-src entries in apt's lists), and each takes minutes. See
 # lib.sh for what is compared and for the variables, docs/explanation/field-notes.md for what was found.

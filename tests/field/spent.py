@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """spent.py FILE COMMAND...: runs COMMAND, writes the seconds of CPU time that it and all it started have used to FILE, ends with
 its status. Servers that were left behind by who started them are waited for and counted too, which the shell's `time` does
 not do: they become children of this process (PR_SET_CHILD_SUBREAPER). Who is still there after 20 seconds is ended."""

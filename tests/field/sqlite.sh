@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SQLite: its own tests with several threads on one database: threadtest4 (multi-thread mode),
 # threadtest5, and threadtest3 (write-ahead log, checkpoints, shared schema), whose tests run for a time, cut to a second.
 #

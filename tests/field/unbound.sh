@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # unbound: four threads forward what they have not in their caches to a second unbound; dnsperf asks while commands of
 # unbound-control read statistics, dump and flush caches, and change zones. Then its own unit tests.
 source "$(dirname "$0")/lib.sh"

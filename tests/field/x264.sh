@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # x264 without its assembly: four threads encode frames that depend on each other, each waits for the rows of the one before.
 # The bytes are the same each time, with any number of threads.
 source "$(dirname "$0")/lib.sh"

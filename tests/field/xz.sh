@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # xz: liblzma's own coder with threads, instrumented, a block for each. Compresses with four threads and small blocks, decompresses with
 # four and with one, and tests.
 source "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ZeroMQ's library with some of its own test programs: contexts, sockets within a process and between, their threads for input,
 # output and reaping, mailboxes and pipes without locks.
 source "$(dirname "$0")/lib.sh"

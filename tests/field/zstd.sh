@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # zstd -T4: a pool of jobs, a buffer handed around between them, the long-distance matcher in its own order; and its
 # streaming test (tests/zstreamtest), which drives the multi-threaded coder with random parameters.
 source "$(dirname "$0")/lib.sh"

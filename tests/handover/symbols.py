@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Puts every function that the C library, the C++ library and the OpenMP libraries export into a class.
 
 symbols.py RUNTIME            the libraries as installed against RUNTIME (librailbird_rt.so) and symbols.txt beside this

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What a program sees of itself is the same with the runtime and without it: descriptors, errno, signals, EINTR, children,
 # environment, names, limits, timers; how it ends; and it lives on when it has confined itself so that nothing can be reported.
 set -euo pipefail

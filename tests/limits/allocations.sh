@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The runtime never uses the program's allocator: a program with a counting malloc of its own, and one with a counting malloc
 # preloaded, count the same with the runtime and without it, with and without reports, in each way of linking.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # memory.sh [long]: what the runtime takes stays under memory= and the stated amount a thread (docs/explanation/runtime.md, section 11), as
 # the kernel counts it: the process's size and resident memory while all threads are alive, less those of the same program built
 # without the runtime; and `memory_used` of the statistics is that.

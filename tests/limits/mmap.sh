@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # mmap.sh [long]: any mmap may fail, of the loader, of libc, of the runtime or of the program: the NTH alone, or all from the NTH
 # on. The program ends as it does when that happens to it without the runtime, by itself and in words: never by a signal, never
 # not at all, and never with a report of a race that is not there.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A new thread uses little more CPU time before its own work than without the runtime: at its first statement, and when it
 # allows asynchronous cancellation, which libomp does in each of its threads. CPU time, so that others may use the machine.
 set -euo pipefail

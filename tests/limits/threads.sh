@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # threads.sh [long]: threads without end (20,000 one after the other, long: a million) and at once (1,024, long: 4,096); little
 # address space; each kind of executable, with and without address randomisation.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides whether the test programs were reported as they should be.
 
     judge.py FOLDER       every job of FOLDER: a folder with `job` (program, compiler, level; a word a line),

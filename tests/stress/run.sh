@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # stress/run.sh [SECONDS [THREADS [ENGINE...]]]: the stress program under each engine and a few samplers. Every run must end
 # with "done", status 0 and without a report: whatever is reported of it is false. STRESS_SAMPLERS: these instead, with further
 # options perhaps ("adaptive:watch=1").

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # stress/toggle.sh [SECONDS [THREADS [SAMPLER...]]]: the stress program while a thread switches all call sites off and on without a
 # pause (toggle.c, for which the one function of the runtime that it needs is made visible again). As run.sh: it must end with "done",
 # status 0 and without a report; and sites must have been switched at least a thousand times a second.

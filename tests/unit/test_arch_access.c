@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the decoder says of instructions that compilers make, and that everything that is no plain access, or
 // not known, is a barrier. The bytes are the assembler's.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The arena: alignment, the limit, and that what is handed out belongs to nobody else.
 #include <setjmp.h>
 #include <stdarg.h>

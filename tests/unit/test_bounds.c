@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bounds of a report's texts: length, whole characters, names that stay readable.
 #include <setjmp.h>
 #include <stdarg.h>

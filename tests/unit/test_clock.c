@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Epochs, vector clocks and SO's recent clocks, each against the obvious.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The parts of `compare` that have right answers: statistics, ticks, labels, written numbers, UTF-8.
 #include <math.h>
 #include <setjmp.h>

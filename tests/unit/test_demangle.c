@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Demangling: names as they are in the source, and bounds on output and time for names that were made to
 // hurt.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The rules between engines: each one must see a violation that is planted, and must not see one where there
 // is none.
 #define _GNU_SOURCE 1

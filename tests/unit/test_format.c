@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The packed record and the checksum: random round trips over random layouts, and that the checksum sees what
 // it promises to see.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The generator against checkers of its own, written to be slow and obvious: one for the discipline of a
 // complete trace, one for happens-before with whole vector clocks. The checkers are tested first.
 #define _GNU_SOURCE 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Injection: the verifier against the enumeration of all reorderings, then the scheduler and the solver
 // against the verifier, on small random traces with every kind of event; and what the solver proves against
 // the enumeration.

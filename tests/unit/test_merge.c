@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The merge of raw recordings: a program is played, with threads that take turns, into a recording as the
 // runtime writes it; its clocks may be right, coarse or nonsense. The merged trace must have the same
 // happens-before, by the oracle, and be well-formed. Then what is odd: events that are missing, locks that do

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory as variables, against the definition: two accesses share a variable exactly if they share a byte in
 // the same life of it, one of them at least is plain or they are of one thread, and nothing was forgotten in
 // between.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The runtime's options: where a value ends, what is taken, what is complained of and how, and that nothing
 // written in RAILBIRD_OPTIONS leads out of bounds.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What kind of program a file is: files of each kind made by hand, and that no damaged file leads out of its
 // bounds (which AddressSanitizer would see: each variant is in memory of exactly its size).
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reports: what a valid record is, the id, merging, the baseline, the sentences.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ring that a program shares with its reporter: order, wrapping, room, what outlives a reporter, and what
 // a damaged one does.
 #include <setjmp.h>

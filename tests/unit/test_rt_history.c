@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The access history of the running program against a slow judge that keeps a cell of the engine's for each
 // byte, plain and atomic apart. Threads are states that take turns on this thread. The accesses that are the
 // second of some race must be the same; whatever is named as the first must be an access that was made, to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tests the samplers of the running program without a program: simulated threads take turns on this thread,
 // and access_at() makes an access as rb_access does. A policy that also runs on traces must decide as it
 // does there. Shares are checked within five standard deviations, with fixed seeds.

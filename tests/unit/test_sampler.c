@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The sampling policies on their own, without an engine: what is parsed and refused, call schedules event by
 // event, and shares of random policies. Seeds are fixed, so nothing here is a coin toss; the bounds are five
 // standard deviations of the exact distribution all the same, so that another seed would do as well.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Making traces small: against properties whose smallest answer is known, and against the definition of "no
 // single unit can go" on properties that are not monotone. What the eval command shrinks for is tested in
 // cli/test_eval.sh.

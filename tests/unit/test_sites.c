@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Call sites that sleep: found, refused, flipped, forgotten, and flipped while others run through them.
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // STD text: what is accepted, what is refused and with which words, and that a trace survives the way through
 // text and back.
 #define _GNU_SOURCE 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Suppressions: patterns, files, and which parts of a race each type looks at. Each pattern comes with a name
 // that it must match or one that it must not.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Stacks against the walk of the compiler's own runtime, which reads the same call frame information with
 // other code and no caches; stacks made of garbage; the tree under several threads, full, and reset.
 #include <errno.h>

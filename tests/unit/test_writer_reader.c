@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the writer wrote, the reader gives back; and what a kill, a truncation, a flipped bit or a liar made
 // of it is refused with a message, or recovered and said to be so.
 #define _GNU_SOURCE 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functions whose frames look as different as compilers make them: frames found by rsp and by rbp, pushed
 // arguments, stacks realigned, calls that are the last instruction, callbacks from libc, jumps. Built several
 // times with other options; UNWIND_CASES_NAME is the table's name.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random journeys through functions with all kinds of frames; see unwind_cases.c.
 #ifndef RB_TESTS_UNWIND_CASES_H
 #define RB_TESTS_UNWIND_CASES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The interpreter of call frame information: against readelf's reading of the same bytes, and with broken
 // bytes at the edge of memory that is not there.
 #include <link.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tests of the interpreter of call frame information, run by test_unwind.c; and what they know of this
 // process.
 #ifndef RB_TESTS_UNWIND_CFI_H

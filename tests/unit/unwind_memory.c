@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What walks and rules remember: exactly what a new walk would see, whatever happened to the memory in
 // between.
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tree of stacks under several threads, full, and reset; and how long captures take.
 #include <errno.h>
 #include <pthread.h>

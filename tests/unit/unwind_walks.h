@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the tests of stacks share: a yardstick, walks of the current thread, and the tests in other files that
 // test_unwind.c runs.
 #ifndef RB_TESTS_UNWIND_WALKS_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes facts_code.c: instructions, and what each of them does to memory, as the processor's manual has it.
 
 The facts are written down here, by hand and by form; no disassembler is asked. test_facts.c holds the code tables

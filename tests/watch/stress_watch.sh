@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # stress_watch.sh [SECONDS [THREADS [RUNS]]]: the stress program, built without us, under `railbird watch` at a rate that is
 # far too high, in all modes. Every run must end with "done" and status 0, without a confirmed race: there is none.
 set -euo pipefail

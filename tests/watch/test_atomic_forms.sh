@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Does every instruction that a compiler makes of an atomic operation count as one that may be? Compiles atomics.c,
 # atomics_other.c and atomics.cc with the compilers that are there; each access of theirs that is not to the stack or to a constant must have
 # MOVE or LOCKED in the module's code table. And the other way round: plain accesses in forms that this compiler does not

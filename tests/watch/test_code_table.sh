@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # railbird code-table from outside: files of every kind, the cache, what is left out, bad input; and every row against
 # objdump's reading of the same code, where that is there.
 . "$RB_TEST_DATA/cli/lib.sh"

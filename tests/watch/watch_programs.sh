@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # How often `railbird watch` finds the race of each program of programs/, and that it confirms none in its twin.
 #   watch_programs.sh [--seconds S] [--until S] [--runs N] [--modes "clock collide both"] [--builds "gcc clang ..."] [PROGRAM...]
 # A table: of N runs of S seconds, how many confirmed the race / had it as a candidate. Status 1 if a twin's run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The findings of `railbird doctor`: one for each check, with its meaning and, if something could be
 // better, the remedy. A check tries the operation itself if possible, because settings only hint.
 #ifndef RB_CMD_DOCTOR_DOCTOR_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Checks of building and running: the compilers, our own files, and a program with a race.
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Checks of the kernel and libc of this machine.
 #include <dlfcn.h>
 #include <errno.h>

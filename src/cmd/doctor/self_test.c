@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The self-test: two programs of ours, built with the tool, one with a race in every run and one without.
 // Every access is sampled, so the outcome does not depend on chance: 5 of 5 found and 5 of 5 silent, or
 // this machine or this installation has a fault.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Children: finding, starting and awaiting programs, and forwarding signals to them.
 #include "cmd/launch/launch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Starting other programs: finding and classifying a program, preparing its environment, running it as a
 // child as a shell would, and passing on its exit status. The self-test of `railbird run` is here too; the
 // doctor runs it as well.

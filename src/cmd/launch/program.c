@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Classifies a program by its ELF headers.
 #include "cmd/launch/launch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Waits for the reporters of a killed program: they deliver its races, and end by themselves soon
 // (run/report/reporter.h). Their command lines identify them, since they are not our children.
 #include <dirent.h>

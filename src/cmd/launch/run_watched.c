@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs with a report at their end. The runtime writes its counters to a file when the program ends, and for
 // --json its races to another. Both files are temporary and ours.
 #include <errno.h>

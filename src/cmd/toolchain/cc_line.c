@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads the command lines of gcc and clang.
 #include "cmd/toolchain/toolchain.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Finds the compiler, its family and our plugin for it.
 #include "cmd/toolchain/toolchain.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Finds our own files, from the place of the running program.
 #include "cmd/toolchain/toolchain.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The compilers that `railbird cc` runs: the meaning of their command lines, the choice of the compiler,
 // and the places of our own files.
 #ifndef RB_CMD_TOOLCHAIN_TOOLCHAIN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The measurement of `compare`. Two passes come first and are not timed: FastTrack and SO on all accesses.
 // They bring the file into the page cache and give the reference that recall is measured against. Then each
 // run replays every row once, so that a slow moment of the machine affects all rows alike. Times are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs one trace through every engine and every sampler, several times. Reports the races found, the cost,
 // and the spread over seeds. `railbird compare` prints the result, and three writers share it. Tool side.
 //

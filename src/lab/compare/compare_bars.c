@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bar charts of cost, and processor time over trace length.
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The columns of the tables and the format of their numbers.
 #include "lab/compare/compare_write.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writes the HTML page: the setup, time over length for several traces, and for each trace its plots and
 // its table.
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writes the comparison as JSON. Each metric is {"mean", "sd"}, times are {"median", "min", "max"}. An
 // undefined value is null: recall when the baseline found nothing, sd of a single run.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Plots recall over rate. Exact engines find the same races in the same sample, so their points coincide:
 // points of one sampler closer than a mark's width are drawn once, and the legend names their engines.
 #include "lab/compare/compare_write.h"

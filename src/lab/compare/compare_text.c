@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writes the table for a terminal: columns as wide as their contents, mean and ± aligned separately. If 120
 // characters are too few, columns are one space apart instead of two, then the least important ± are left
 // out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The common parts of the writers of `compare` and `eval`: columns, numbers, and plots. Tool side.
 #ifndef RB_LAB_COMPARE_COMPARE_WRITE_H
 #define RB_LAB_COMPARE_COMPARE_WRITE_H

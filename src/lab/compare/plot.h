@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Basic plotting: scales, round ticks, marks, and labels that avoid each other. Writes SVG; coordinates are
 // pixels of the view box. Tool side.
 #ifndef RB_LAB_COMPARE_PLOT_H

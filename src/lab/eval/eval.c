@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The measurement of `eval`. Each thread takes one trace after the other, opens it, compares it with its
 // label, and runs every detector on it. Traces share only the table of results, each cell of which has one
 // writer. Sums over runs and rules are added under a lock.

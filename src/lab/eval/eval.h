@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Measures the recall of each detector on traces with a known race (labels.json, as `railbird inject`
 // writes it). Every engine runs on all accesses, and `so` runs with every sampler. Tool side.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Makes the counterexamples of all engines, distributed over threads as the evaluation is.
 #define _GNU_SOURCE 1
 #include "lab/eval/eval_counter.h"

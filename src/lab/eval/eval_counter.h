@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Counterexamples: the traces that an engine misses. Each is made as small as possible while the race stays
 // real and the engine still misses it. Tool side.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The index of the counterexamples: labels.json in each engine's folder, and one index.json over all of
 // them. labels.json has the form that `railbird inject` writes, so that the folder can be evaluated and
 // verified again.

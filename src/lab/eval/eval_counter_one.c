@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One counterexample: its two orders, the conditions that must stay true of them, and its files.
 #define _GNU_SOURCE 1
 #include "lab/eval/eval_counter.h"

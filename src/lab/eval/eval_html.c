@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writes the HTML page: the setup, the plots, recall by program, all numbers, and the rules.
 #include <inttypes.h>
 #include <math.h>

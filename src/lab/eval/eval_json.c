@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writes the evaluation as JSON. Counts of samplers are means over the runs; an undefined value is null.
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads and checks labels.json as `railbird inject` writes it. A message about a missing or wrong value
 // names its place. eval.c compares a label with its trace when it opens the trace.
 #include <errno.h>

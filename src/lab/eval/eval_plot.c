@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The plots of the evaluation's page: recall over distance, and recall over rate.
 #include "lab/eval/eval_private.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Parts of `eval` that its files share: labelled traces in memory, rules, plots. Private to lab/ and its
 // tests.
 #ifndef RB_LAB_EVAL_EVAL_PRIVATE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Theorems as checks. W(x) is the set of accesses at which engine x warns on a trace, without sampling.
 // Every violation is a bug in one of the two engines, never a property of the trace.
 #include "lab/eval/eval_private.h"

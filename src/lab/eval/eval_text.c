@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writes the table for a terminal, and the CSV. Each program has a block; the total comes last, next to the
 // prompt.
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A labelled trace: the check against its label, and the writer of smaller traces.
 #include "lab/eval/eval_private.h"
 

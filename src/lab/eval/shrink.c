@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lab/eval/shrink.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Makes a trace small while a property stays true of it: delta debugging over the events. The caller
 // defines the property (for `eval`: the race is still real and the engine still misses it). Tool side.
 //

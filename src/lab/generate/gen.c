@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The generator's loop. Threads take turns in bursts, and each event of a burst is decided by one row of
 // thresholds and a few random bits. Synchronisation is in gen_sync.c, sizes and tables in gen_world.c. The
 // exact length comes from the debt that gen_world.h explains.

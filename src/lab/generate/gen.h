@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Makes well-formed traces from a seed, as a stream. Memory depends on threads, locks and functions, but
 // not on the number of events. docs/reference/lab.md describes the kind of program that the traces resemble and
 // the effect of each option. Tool side.

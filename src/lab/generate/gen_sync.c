@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Synchronisation of generated threads: the choice of the next lock, semaphore, barrier or atomic, and the
 // data that it protects while it is held. Two promises make "race 0 means no race" true:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sizes and tables of the simulated program. All divisions are done here, once. Floating point is limited
 // to the shares and run lengths, without libm, so that a seed gives the same trace with every C library. A
 // compiler that fuses multiplications and additions (FMA) may round a share differently.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The simulated program behind a generated trace: its threads, locks and variables, and the only function
 // that emits events. Private to gen*.c. Tool side.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Z3, and a window of an order as constraints for it. Tool side.
 #ifndef RB_LAB_INJECT_CONSTRAINTS_H
 #define RB_LAB_INJECT_CONSTRAINTS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `railbird inject`: makes labelled traces from a base. It draws points, workers move the pairs apart, the
 // verifier checks every order before it is written, and labels.json grows. Trace number k is a function of
 // the base, the seed, k and the options, not of the number of workers. Tool side.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The files of an injection: traces (output.c) and labels.json (labels.c). Tool side.
 #ifndef RB_LAB_INJECT_INJECT_FILES_H
 #define RB_LAB_INJECT_INJECT_FILES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // labels.json: opened, extended, replaced as a whole, and looked up for the verifier.
 #include "lab/inject/inject_files.h"
 

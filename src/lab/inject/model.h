@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A base trace in the form that moves its events: the constraint class of each event (docs/explanation/reordering.md),
 // and the one other event it is tied to. Made once for a base, then read by all workers. Tool side.
 //

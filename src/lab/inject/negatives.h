@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pairs of conflicting accesses of a written trace that do not race, for uses that need both kinds of
 // examples. Tool side.
 //

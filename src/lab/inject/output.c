@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The writer of injected traces: the extended tables once, then a file for each trace.
 #include "lab/inject/inject_files.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The direct scheduler. It splits a stretch of an order in two, a part that goes first and a part that goes
 // second, and each part keeps its order. Tool side; one for each worker.
 //

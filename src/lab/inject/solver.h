@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Z3's tasks: moving the pair apart within a window of an order, and proving that two accesses cannot meet.
 // Tool side.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The policy: the distance of a pair and the moves to reach it. A trace is made of a few draws:
 //
 //   first      the event of the pair that becomes the first

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Moves an injected pair apart: by the direct scheduler first, then by the solver. Tool side.
 #ifndef RB_LAB_INJECT_SPREAD_H
 #define RB_LAB_INJECT_SPREAD_H

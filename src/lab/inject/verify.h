@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The independent verifier of `railbird inject`: the definition of docs/explanation/reordering.md, implemented a second
 // time. It uses no solver and no code of the generator of traces, so that a mistake there cannot hide here.
 // Linear in the traces. Tool side.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Maps two files to one numbering, by names, for the verifier.
 //
 // Entries of INJECTED get the number of their name in BASE, or one behind all of BASE's if BASE lacks the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The transport of clocks in the predictive engines. A thread hands its knowledge over (to a lock, an
 // object, a variable) as a reference to a snapshot of its clock, together with its own time. Tool side, one
 // thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The contract of the predictive engines. They read a whole trace, event by event, and report an access if
 // it races in some other order of the same execution (docs/explanation/reordering.md). The engines of engine/ also live
 // inside running programs and see operations on clocks. These engines see all events, because they reason

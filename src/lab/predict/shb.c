@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SHB, schedulable happens-before (Mathur, Kini and Viswanathan, 2018): happens-before plus an edge to each
 // read from the write it saw. In an order that keeps these edges every read sees the same write. So every
 // race found, not only the first, occurs in another order of the same execution.

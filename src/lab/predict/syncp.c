@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SyncP (Optimal Prediction of Synchronization-Preserving Races, 2021): reports an access iff it races in
 // some correct reordering that keeps the order of the critical sections of each lock. Sound and complete
 // for these, in time linear in the trace. Definitions: docs/explanation/reordering.md; the argument and the cost:

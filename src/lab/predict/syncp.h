@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The parts of SyncP (Mathur, Pavlogiannis and Viswanathan, 2021) and their shared state. Tool side, one
 // thread.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ideal of two events e1 and e2: the least set of events that
 //   contains all events before e1 and before e2 in their threads,
 //   is closed under the clocks (it contains the past of each event), and

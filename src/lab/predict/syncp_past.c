@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The past of threads and locks, for queries about any earlier moment: arrays that grow at the end and are
 // searched by time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The accesses of each variable, and for each thread that accesses it the ones that can still race with it.
 //
 // For two threads the ideal grows with both sides: a later access of either has a larger one. An access e1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // WCP, weak-causally-precedes (Kini, Mathur and Viswanathan, 2017): an order weaker than happens-before, so
 // that it finds races in other orders of the critical sections too. It is the smallest relation with
 //   (a) the end of a section comes before an access in a later section of the same lock that conflicts with

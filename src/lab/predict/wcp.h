@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The state of WCP, shared by the event handling (wcp.c), rule (a) (wcp_sections.c) and rule (b)
 // (wcp_queue.c). Private to predict/. docs/explanation/engines.md defines the relation and proves that the clocks
 // compute it.

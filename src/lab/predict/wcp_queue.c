@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rule (b): of two sections of a lock, the end of the first comes before the end of the second if an event
 // of the first comes before an event of the second. That is the case if the acquire of the first comes
 // before the release of the second. The same holds where program order leads from within the second to

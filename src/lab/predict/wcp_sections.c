@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rule (a): the end of a section comes before an access in a later section of the same lock that conflicts
 // with an access in the first. For each lock and variable used together, the table has the H of the last
 // such section. A section records the pairs it used, each once, so that its end costs no more than its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The order of the merged trace. The events of each thread keep its order, and those of each counter the
 // order of their numbers. A thread begins after its fork, and a join comes after the last event of the
 // joined thread. An event is ready when it is the next of its thread and all these rules hold. Among ready

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Converts a raw recording (trace/raw/raw.h) into a trace. The events of all threads get one order, which
 // is a possible order of the execution (docs/explanation/recording.md has the proof). Memory becomes variables,
 // addresses become objects, code becomes locations.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The variables of a recording. The program accesses bytes, in pieces of any size; variables of a trace are
 // equal or different. The mapping ensures that two accesses share a variable exactly if they share a byte:
 //

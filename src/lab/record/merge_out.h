@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The output side of the merge: takes the events in their order and writes them. Numbers threads, locks,
 // variables, locations and functions as they appear, and names them at the end. Tool side.
 #ifndef RB_LAB_RECORD_MERGE_OUT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Both tables use linear probing, at most half full. Entries are never removed one by one, so there are no
 // tombstones.
 #include "lab/replay/hash_tables.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The hash tables of the lab: dense numbers for sparse ones, and counted pairs. Tool side.
 #ifndef RB_LAB_REPLAY_HASH_TABLES_H
 #define RB_LAB_REPLAY_HASH_TABLES_H

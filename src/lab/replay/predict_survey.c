@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One pass over the synchronisation of a trace. A lock breaks the discipline if a thread takes it while
 // another holds it, takes it both ways, or releases it without having taken it that way. Then its sections
 // have no meaning, and its events keep their order. More order means fewer reports, never a false one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads pages of a trace in order. A second thread reads, checks and classifies them while the first one
 // analyses. The copy out of the page cache and the checksums are a large part of a pass that samples
 // little. Short traces are read without a second thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass over a trace. It sorts the events of a page into classes by their top bits, lets a gap sampler
 // choose among the accesses, and walks the rest: synchronisation, and the sampled accesses. The other
 // records are never read, so a record is checked (thread, location, target) only when it is used.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One replay: one trace, one engine, one sampler. Runs the events through the engine and counts. `analyze`
 // prints one result, `compare` a table of them. Tool side.
 #ifndef RB_LAB_REPLAY_REPLAY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The meaning of each event for happens-before, as operations of an engine: all kinds but the mutex
 // (replay_mutex.h). The table is in docs/reference/trace-format.md. tests/engine/oracle.c implements it a second
 // time, as a graph.

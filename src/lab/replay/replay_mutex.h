@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Events of mutexes, the most frequent ones after accesses: inlined into the replay's loop.
 #ifndef RB_LAB_REPLAY_REPLAY_MUTEX_H
 #define RB_LAB_REPLAY_REPLAY_MUTEX_H

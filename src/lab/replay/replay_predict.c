@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs a trace through a predictive engine. The engine gets every event that orders threads and every
 // access, in order, and the sampler decides which accesses count as sides of a race. Counters have the same
 // meaning as for the other engines.

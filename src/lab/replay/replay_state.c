@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lab/replay/replay_state.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The state of one replay, shared by the whole-trace pass (replay.c), the handling of events
 // (replay_events.c) and RPT's windows (rpt_windows.c). Private to lab/.
 #ifndef RB_LAB_REPLAY_REPLAY_STATE_H

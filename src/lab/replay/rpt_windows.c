@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RPT (Dynamic Race Detection with O(1) Samples, POPL 2023, algorithm 2), implemented so that only its
 // windows are read.
 //

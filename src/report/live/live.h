@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Races as they are found: `railbird report --live` reads raw lines from standard input or from the ring
 // that it shares with a running program (live_ring.c). Each line becomes text and a line of JSON at once.
 // One write for each report keeps the reports of several processes in one file apart. The reporter waits

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The reporter of a running program: delivers the records of the ring that both share (base/report_ring.h)
 // in their order, and counts the outcome of each there. The program may end, crash or be killed at any
 // time; every record in the ring is still delivered.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Demangling with bounds. A substitution of the Itanium mangling
 // (https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling-compression) may double the name at each
 // use: 300 characters stand for gigabytes. Therefore libiberty's printer is left when its output is too

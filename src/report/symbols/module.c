@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names of code and data in one ELF file, by libdw. clang writes no .debug_aranges, so a miss there proves
 // nothing and all compilation units are searched.
 #include "report/symbols/symbols.h"

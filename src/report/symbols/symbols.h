@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names for a race: functions, files and lines for the frames of every stack in it, and a variable for a
 // global location. Also the lines of source around a frame. Tool side.
 #ifndef RB_REPORT_SYMBOLS_SYMBOLS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A sampled access: looked up in the history, put into it with its stack, and reported if it races.
 #include "run/access/access.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The fast path: one decrement of a thread-local counter. An access that is passed over costs that and
 // nothing more; the rest is in rb_access_slow.
 #ifndef RB_RUN_ACCESS_ACCESS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The state of the address filter (address_filter.h).
 #include "run/access/address_filter.h"
 

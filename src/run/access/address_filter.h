@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Thinning by address: for a time only accesses to one unit of memory in RB_THIN_SHARE are looked at, by
 // all threads and in all hot code. So both accesses of a race are looked at even if they are thousands of
 // accesses apart. The cost is a small part of that of everything in between (docs/explanation/sampling.md, "Thin

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Accesses that fault. A hook comes before its access, so it announces accesses that may never happen: the
 // program's handler of the fault may jump away. Such an access is in no race. Three rules follow:
 //   report   a race whose second access would fault is dropped;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An access and the entries of its lines: the check for races, the bytes it takes from entries, and the new
 // entry.
 #include "run/access/history_table.h"

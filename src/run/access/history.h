@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The access history of the running program: a bounded table of accesses by address, without a fixed shadow
 // range.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ranges of the access history: compared with an access, forgotten, moved.
 #include "run/access/history_table.h"
 #include "run/record/record.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table itself: made at start, emptied in the child of a fork, with room made for a new entry.
 #include "run/access/history_table.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table behind the access history (history.h): its layout, the mapping from memory to it, and the
 // entries of a bucket. Private to history.c (accesses), history_ranges.c (ranges) and history_table.c (the
 // table itself).

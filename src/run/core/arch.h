@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Machine code and threads, as far as the runtime depends on the machine: calls of hooks that are switched
 // by one byte (sites.c), stubs of the linker, raw threads. Another machine is another arch_*.c.
 #ifndef RB_RUN_CORE_ARCH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The machine's code and threads (arch.h) on x86-64. Encodings: Intel SDM volume 2.
 #include "run/core/arch.h"
 

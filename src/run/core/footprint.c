@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lists of the runtime's own mappings, arenas and tables, and the kernel's count of their pages.
 #include "run/core/footprint.h"
 

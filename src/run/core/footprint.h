@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory that the runtime takes: the resident pages of its own mappings, as the kernel counts them.
 // Mappings are made large and without reservation, so their sizes are upper bounds only.
 #ifndef RB_RUN_CORE_FOOTPRINT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An access as it is compared with others, and the race that is found. All rooms speak of accesses by
 // these. The first part is read by arch_hooks_*.S as well.
 #ifndef RB_RUN_CORE_RACE_EVENT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The nouns of the runtime, which lives inside other people's programs: libc alone, no malloc, no stdio, no
 // errno changed, nothing printed but reports, nothing ended and nothing hung (docs/explanation/runtime.md).
 //

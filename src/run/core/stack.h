@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Call stacks of the program: captured where the program called the runtime, kept as a tree (a calling
 // context tree).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The parts of a thread's state (rb_self) that belong to one room each, all zero before the thread starts:
 // real-time signals that wait for rb_leave (signals_queue.c), and the variables of the sampler that runs
 // (sampling.h).

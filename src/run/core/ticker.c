@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ticker's thread: made by the kernel's clone on a block of our own, ended by a futex.
 #include "run/core/ticker.h"
 

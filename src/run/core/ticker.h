@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A thread of the runtime's own, for work that must be done while the program's threads are busy elsewhere.
 // libc does not know of it: the kernel's clone makes it, so no heap is used and no handler of the program
 // runs on it. It exists only while the process has other threads besides one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions by which a room calls a higher one. Each is defined in the room that heads its section
 // here. No other call upwards exists: src/run/ROOMS.
 #ifndef RB_RUN_CORE_UPCALLS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Annotations of programs: sanitizer/tsan_interface.h, the older
 // Annotate* functions, and railbird/railbird.h.
 #include "railbird/railbird.h"

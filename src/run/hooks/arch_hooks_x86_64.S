@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The hooks that our compiler plugin calls (src/plugin). They do the same as __tsan_*, and preserve every register
 // but r10 and r11; of vector registers, the lower half. So code around a call keeps its values in registers.
 //

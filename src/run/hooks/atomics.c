@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // __tsan_atomic*: C11 atomics of 1 to 16 bytes. The hook performs the operation itself.
 //
 // The order of an atomic (docs/reference/trace-format.md, section 6): a release store replaces the clock of the

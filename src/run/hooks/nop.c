@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The baseline of every measurement: all functions that compilers call under
 // -fsanitize=thread, without any work beyond the program's (atomics perform their operation).
 // The cost of a run above this is the detector's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The hooks that compilers call for plain memory accesses under -fsanitize=thread: gcc
 // 12, clang 14, clang 19. Each is the fast path of access.h. Atomics are in atomics.c,
 // memcpy and the like in intercept_memory.c.

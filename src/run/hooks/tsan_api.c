@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The remaining functions of TSan's runtime: functions of its tests, external objects, unaligned accesses,
 // older annotations, settings. Reports and memory are in tsan_report.c, the heap in tsan_heap.c, Java in
 // tsan_java.c, system calls in tsan_syscalls.c.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A program's queries about its heap, and its callbacks, by the sanitizers' names. The
 // heap is the program's own allocator. Of its blocks those are known that the table of
 // heap.c still holds, so sums are of these.

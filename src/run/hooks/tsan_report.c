@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A program's queries about a report and about memory, by TSan's names. The
 // answers are looked up when they are asked for.
 #include <elf.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls a function that takes another module for its caller. The function returns to an instruction `ret` of that
 // module, and that one returns to the call here.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Atomics that compilers leave to libatomic: odd sizes, unaligned addresses, and 16 bytes where the
 // processor may lack them. All such calls of the process come here, and libatomic itself is not called.
 // Aligned operations of a word's size are done as compilers do them inline; all others take a lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // pthread's barriers. A thread that leaves a round has learnt all that was known at every arrival of that
 // round. It has learnt nothing of the next round, as it could with one clock for all rounds.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Accesses that libc makes for its caller: memcpy, strlen, read. They count
 // only if the caller is instrumented code.
 //

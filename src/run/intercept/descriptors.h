@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Descriptors order threads: a thread that reads from a pipe is ordered after the thread
 // that wrote. Every descriptor stands for a sync object. Sending through a descriptor
 // releases to its object, receiving acquires from it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program's heap. The program's own allocator does the work, and the interceptors record it. A new
 // block has no history. Freeing is a write to the whole block, so that a use that is not ordered with it is
 // a race. The most recent blocks are remembered for reports, with the stacks that allocated them.

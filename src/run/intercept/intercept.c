@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The interceptors that are generated from their rows, and the look-up of the real functions.
 #include "run/intercept/intercept.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Interceptors: functions of libc that the runtime replaces. All are rows of intercept.def. Regular ones
 // are generated from their row (intercept.c); the others are written by hand in the file of their subject.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Order that libstdc++ makes by atomics in its own code, where no hook sees it.
 #include "run/intercept/intercept.h"
 #include "run/sync/sync.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Descriptors: the rows of descriptors.def, and the functions that need code of their own. Blocking calls
 // are made outside the guard, with no lock held. The object of a descriptor is looked up before the call:
 // afterwards the descriptor may be closed, and its number may stand for another one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory and strings: the rows of memory.def, and the functions that are needed before the
 // real ones can be looked up. gcc, and clang before 19, call memcpy, memmove and memset by
 // their own names; clang 19 has hooks for them.

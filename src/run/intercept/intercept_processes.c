@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Other processes: the System V objects that the program shares with them,
 // and the programs that it starts or becomes.
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pthread functions that are no rows: creation, conditions, once, exit handlers, C++ guards.
 #include <linux/futex.h>
 #include <stdlib.h>

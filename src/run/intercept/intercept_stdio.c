@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Streams: the rows of stdio.def, functions with variable arguments, and flockfile, which is a mutex.
 #define __NO_INLINE__ 1 // libc's header defines some of these inline, and redirects others to another name
 #define fscanf        rb_not_fscanf

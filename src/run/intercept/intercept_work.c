@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Work that libc's own threads do for the program: reading and writing files, looking up names. A thread
 // that finds the work done is ordered after the thread that asked for it.
 #include "run/intercept/callers.h"

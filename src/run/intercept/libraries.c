@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Libraries that are loaded and unloaded while the program runs: the order that the loader's lock makes.
 #include "run/intercept/lifecycle.h"
 

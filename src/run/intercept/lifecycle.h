@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // State of the interceptors that belongs to the whole process: open barriers, loaded libraries,
 // confinement. Each part has a file of its own, which alone changes it. Other files call these functions at
 // a fork, a load, a filter of system calls, or the end of the process.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The process confines itself by a filter of system calls (seccomp).
 #include "run/intercept/lifecycle.h"
 

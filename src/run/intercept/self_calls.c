@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The runtime's own calls of functions that it intercepts, including calls that compilers make of an
 // assignment or a loop. They are no accesses of the program: they must not be checked, counted, or use up
 // the sampler's allowance. When the runtime's objects are linked into one (CMakeLists.txt), the linker's

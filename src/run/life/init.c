@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Start and end of the runtime in a process. It starts when the first instrumented module does
 // (__tsan_init), or when it is loaded and finds one. Without any it stays off: every interceptor passes
 // through.

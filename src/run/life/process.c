@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The life of the process: loading, fork, libraries that come and go, the end.
 #include <link.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Statistics at the end of the program: counts of accesses seen and sampled, and costs, as text for people
 // or as one JSON object.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // libgomp's entry points except tasks (gomp_tasks.c): gcc calls them for every construct. A region runs a
 // function of ours, which begins and ends the implicit task on each thread of the team. Its argument lives
 // on the stack of the thread that starts the region and waits for its end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Interception of an OpenMP library: its real functions, and the difference
 // between the library's code and the program's.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The look-up of the real functions for gomp.def: next in the order of loading, or in a library that a
 // plugin has loaded for itself, or in one that is not loaded yet.
 #include "run/openmp/gomp.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Target constructs of gcc. Without a device other than this machine the program's
 // function runs here. It runs at once, on the thread that meets the construct and outside
 // any team; with `nowait` it runs as a task.

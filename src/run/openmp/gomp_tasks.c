@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // libgomp's tasks. A task's function is called with a copy of its data, which libgomp makes when the task
 // is created. So our data for its beginning travel in front of the program's, in a header.
 //

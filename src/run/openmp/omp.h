@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The order that OpenMP makes, for either runtime library: libgomp through its entry points
 // (gomp.c, gomp_tasks.c), libomp through its tool interface (ompt.c). Both libraries
 // synchronise by futexes and flags of their own, which are not intercepted. These functions

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The order of iterations of a loop (ordered, doacross), and of threads that leave one (cancel).
 #include "run/openmp/omp.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tool that libomp asks for when it starts. libomp reports regions, barriers and
 // tasks to it as they happen, each on its own thread. Locks, critical and ordered are
 // reported too late for us; they are in gomp.def.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The used part of OMPT: OpenMP 5.x, chapter "OMPT Interface". Names and numbers are the specification's.
 // They are declared here because not every build machine has a library with the header.
 #ifndef RB_RUN_OPENMP_OMPT_H

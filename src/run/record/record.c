@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A thread writes its own records into its own chunk, without asking any other thread. Threads share only
 // the counters that numbered events take their turn from. There are many, chosen by a hash of the object,
 // so that unrelated objects rarely meet (LiteRace, section 4.2). The clock is read before the number is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `record=FILE`: every synchronisation, the accesses the sampler takes, allocation and function events go
 // into a raw recording (trace/raw/raw.h), which `railbird record` merges into a trace. Does nothing, after
 // one test, when nothing is recorded. All of it is called inside the guard. Events of an object are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The raw recording as a file (record.h).
 #include "run/record/record.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Races found, and the records made of them (race.h).
 #include "run/report/race.h"
 

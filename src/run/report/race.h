@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From a race found to a report: once for each pair of code places, for all threads and addresses. The
 // record goes to the reporter, which symbolizes outside this process. See docs/reference/reports.md.
 #ifndef RB_RUN_REPORT_RACE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The reporter: a process beside the program that puts names to races and delivers them, so that a thread
 // that found one goes on. docs/reference/reports.md, "How a report is delivered".
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sampling in the running program: the counts, the calls of the policy, and the policies without state.
 //
 // rb_skip counts down from `granted`, so granted - rb_skip accesses have passed since it was set. Before

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sampling in the running program: the interface between sampling.c, which keeps the counts, and the
 // policies, one per file. access.h is the interface to the rest of the runtime.
 //

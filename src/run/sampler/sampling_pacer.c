@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // PACER in the running program: periods of LENGTH accesses of all threads together, each a sampling period
 // with probability P (sample/pacer.h, as on a trace). Inside sampling periods accesses are taken. Outside,
 // they are checked against the accesses recorded there.

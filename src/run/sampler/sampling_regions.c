@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // LiteRace's family in the running program: sampling is on or off from one function event to the next.
 // sample/calls.h decides which calls are taken, as on a trace. This file keeps the counters of functions
 // and the open calls.

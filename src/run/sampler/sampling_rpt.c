@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RPT in the running program: every access is taken and every synchronisation operation processed inside a
 // window, and none between windows. sample/rpt.h has the lengths and counts. docs/explanation/samplers.md derives the
 // guarantee for a run of unknown length, and proves that skipping synchronisation causes no false report.

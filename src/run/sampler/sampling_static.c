@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The static sampler in the running program: a fixed random subset of code locations, every execution of
 // them.
 //

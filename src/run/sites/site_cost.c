@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cost of hooks that no clock measures, for the sampler that goes by cost (docs/explanation/sampling.md): sleeping
 // hooks behind gates and probes, and places that cannot sleep.
 #include "inproc/clocks.h"

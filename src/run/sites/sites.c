@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table of call sites and gates, the queue of sites to patch, and the patches (docs/explanation/sites.md).
 #include "run/sites/sites.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Call sites of hooks that can be switched off in the code: docs/explanation/sites.md. And gates of functions with two
 // copies, which are switched by a byte in the data: docs/explanation/copies.md. A site is awake while its hook is
 // called, queued while it waits for its patch, and asleep when patched.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Walks of a thread's own stack that remember the last one (docs/explanation/stacks.md, "Why remembering is exact").
 //
 // Invariant of struct rb_walk, between captures: frame[0..frames) is the result of a walk from the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tree of call stacks: nodes {parent, pc} and their numbers. One mapping: an array of nodes, numbered
 // from 1 in the order they come, and a hash table of the first node of each chain.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table of synchronisation objects (objects.h): search, insertion, removal, moves.
 #include "run/sync/objects.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The synchronisation objects of the running program, by address: everything that orders threads has one
 // (mutexes, atomics, semaphores, descriptors by a made-up address), from its first release until its memory
 // is freed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Synchronisation operations (sync.h): the engine's steps under the object's lock, and the thread's memory
 // of them.
 #include "run/sync/sync.h"

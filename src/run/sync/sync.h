@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The meaning of synchronisation, for everything that orders threads: a few verbs on addresses, used by
 // interceptors, atomics, annotations and OpenMP alike. All are called inside the guard. The engine does the
 // work under the object's lock; an order that cannot be recorded is a lost edge (rt.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A thread's memory of the objects it synchronised with last. Most locks and atomics have nothing new for
 // the thread, and it has nothing new for them; that costs a few comparisons here, no lock and no shared
 // write.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Threads (thread.h): slots, states, handles and notes, all under one lock.
 #include "run/sync/thread.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Threads of the program: their states, slots, handles, and notes for reports.
 //
 // A state is made by the creator (pthread_create), or at the first step into the runtime of a thread that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The price of waiting (waiting.h), from the kernel's counts of context switches.
 #include "run/sync/waiting.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cost of threads that wait because others were delayed. A thread that is held up for a microsecond
 // while it has a lock makes others sleep; each sleep and awakening costs the program and the kernel more
 // than the microsecond. No clock of ours sees that. But the kernel counts how often threads are switched,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The memory access of one instruction of the machine's code. For traps, which come after an instruction
 // and name neither the bytes it touched nor whether it wrote. Only forms that compilers use for plain loads
 // and stores are known; for anything else the trap is dropped. Another machine is another arch_access_*.c.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lengths and memory operands of x86-64 instructions, as far as compilers use them between a hook's call
 // and the access that it announces. Encodings: Intel SDM volume 2, appendix A.
 //

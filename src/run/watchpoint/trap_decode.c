@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From a trap to the access that caused it (watchpoints.h).
 #include "run/sites/sites.h"
 #include "run/watchpoint/arch_access.h"

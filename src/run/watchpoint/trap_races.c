@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // sampler=crsampler:P and sampler=datacollider:P: races that are seen by data breakpoints, without clocks
 // and without history (docs/explanation/samplers.md, "Clock races"). Hooks of synchronisation are paused
 // (docs/explanation/runtime.md, section 3) and count, nothing more.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Data breakpoints (inproc/breakpoints.h) for sampled accesses, and the handling of their traps.
 //
 // Soundness   A trap comes after the instruction and on its thread, before anything else runs there: the

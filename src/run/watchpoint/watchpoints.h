@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The watchpoint assist (watch=1): docs/explanation/sampling.md, "Watchpoints". And the samplers that compare by data
 // breakpoints alone (trap_races.c).
 //

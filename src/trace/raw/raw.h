@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The raw recording: written by the runtime while the program runs, and merged by the tool into a .rbt
 // (docs/explanation/recording.md). Only the runtime writes it, through shared mappings of the file, so that no written
 // record is lost however the program ends. Shared by both worlds: no libc but memcpy.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads raw recordings (trace/raw/raw.h): the list of chunks, and the events of each thread in order,
 // through a small buffer each, so that memory does not grow with the recording. Every field is checked. A
 // killed program leaves a sound file, but files get damaged and cut off. Tool side.

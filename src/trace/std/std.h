@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RAPID's STD text, `THREAD|OP(TARGET)|LOCATION` a line, in and out. docs/reference/trace-format.md has the accepted
 // grammar and its differences from RAPID's reader. Tool side.
 #ifndef RB_TRACE_STD_STD_H

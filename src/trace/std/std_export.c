@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A trace to STD text. Importing the text gives the same events with the same names again.
 //
 // Text cannot hold every name that a trace can. A name must have no '|' (except function names) and no line

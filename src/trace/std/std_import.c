@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // STD text to a trace, in one pass over the file. Names and locations are numbered in the order of their
 // appearance. Facts that only the whole file gives are settled at the end: fork and join targets that name
 // no thread, and the tables. Memory grows with the names, not with the events.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The grammar of an operation is WORD(TARGET) with a WORD of events.def. The closing parenthesis is the
 // last character of the field, so a target may hold parentheses of its own. Words without meaning for us
 // are kept whole as marks, with or without a target.

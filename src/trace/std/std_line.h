@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One line of STD text, split. Shared by import and export, so that they agree on the valid contents of a
 // line. Tool side.
 #ifndef RB_TRACE_STD_STD_LINE_H

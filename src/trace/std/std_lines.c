@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The text is read in blocks, never mapped: a file that shrinks is an error and not a signal. A line is
 // found and split by comparing 16 bytes at a time. A newline behind the block's end bounds every search,
 // and RB_STD_PAD bytes behind it may be read.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The events of STD text in the order of the lines. A second thread reads and splits the text while the
 // first one numbers and writes the events: splitting a line costs as much as all the rest. Small files, and
 // systems without a thread to spare, are read by the first thread, with the same code. Tool side.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The agent's life in a process: its settings, its start before the second thread, fork, and the end.
 //
 // A program with one thread is left alone: nothing is opened, no byte is written, no thread is made.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The agent of `railbird watch` (librailbird_watch.so, preloaded into programs that were built without us):
 // the types and functions that its files share. docs/explanation/watch.md describes all of it: life of a sample,
 // states, proofs.

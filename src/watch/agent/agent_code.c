@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bytes of code: int3 in, the original byte out again.
 //
 // Invariants

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The loaded modules, the choice of those that are watched, and their tables. Only the agent's thread
 // changes them; the handler sees a module once all of its fields are there (agent.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pairs found: the handler hands them over by a small ring, and the agent's thread sorts them. One pair of
 // places is one race, for all threads and addresses; its best verdict counts. Candidates are kept until the
 // end. Then it is known which of them a collision has confirmed.

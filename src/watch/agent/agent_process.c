@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Actions of the process that the agent must know beforehand: it ends, unloads libraries, starts programs,
 // puts itself behind a filter of system calls, or makes system calls past libc's functions.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From a pair to a report: the same record as the runtime's reports (docs/reference/reports.md), handed to the tool,
 // which symbolizes outside this process. Also the summary at the end.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Samples: from an int3 to a breakpoint, and from its hit to a pair. All of it runs in the handler of
 // SIGTRAP, with all signals blocked, except rb_samples_wait.
 //

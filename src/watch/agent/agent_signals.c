@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SIGTRAP, which the agent needs and the program may use itself.
 //
 // An int3 kills the process if the thread has SIGTRAP blocked: the kernel forces the signal. So once the

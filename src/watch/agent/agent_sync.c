@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions of agent_sync.def: trampolines without a frame. Each increments the thread's clock and
 // jumps to the real function, without knowledge of its parameters. So variadic functions and functions that
 // return twice (vfork) need no special code.

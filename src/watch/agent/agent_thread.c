@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The agent's own thread: plants sites, takes back those that no thread reached, ends expired
 // breakpoints, asks for tables, reports. It is a thread of libc's, with all signals blocked but SIGTRAP.
 // It ends by itself when all threads of the program have ended, so that the process can.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Threads of the program: their records, their creation and end, their stacks.
 //
 // The creator makes the record, so that a report can say where a thread was created. A key's destructor on

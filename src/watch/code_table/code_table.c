@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The agent's side of code tables: opens, searches, and finds the memory that an instruction touches, from
 // its row and the registers. libc alone; everything but open and close is for signal handlers.
 //

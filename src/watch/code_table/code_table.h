@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The memory accesses of a module's code: one row for each instruction that touches memory.
 //
 // The tool decodes (code_table_build.c, Zydis) and writes a table once for each build-id. The agent inside

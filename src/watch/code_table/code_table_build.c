@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Decodes the code of a module, function by function, and keeps functions that are certain.
 //
 // A function is certain under these conditions:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From an ELF file to its code table, in memory and in the cache. Tool side (Zydis).
 #ifndef RB_WATCH_CODE_TABLE_CODE_TABLE_BUILD_H
 #define RB_WATCH_CODE_TABLE_CODE_TABLE_BUILD_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cache of code tables: one for each build-id, below the user's cache folder. A table is written under
 // a temporary name and renamed, so that a reader sees all of it or none, also with several writers.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Turns Zydis's decoding of an instruction into rows. Zydis knows operands, sizes and directions. This file
 // adds the rest: operands that are no accesses, the stack pointer while it moves, and addresses that are
 // lost afterwards.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One instruction in the form of a code table. Tool side.
 #ifndef RB_WATCH_CODE_TABLE_CODE_TABLE_DECODE_H
 #define RB_WATCH_CODE_TABLE_CODE_TABLE_DECODE_H

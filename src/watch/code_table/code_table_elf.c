@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "watch/code_table/code_table_elf.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An ELF file for the builder of code tables: code, read-only data, bounds of functions, and compilers.
 // Every access stays within the file's bytes, for any contents. Tool side.
 #ifndef RB_WATCH_CODE_TABLE_CODE_TABLE_ELF_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions of a module, from .eh_frame: every function that a compiler makes has an entry there, also
 // in stripped files. The entry also tells whether rbp is a frame pointer. (LSB Core, section 10.6; DWARF 4,
 // sections 6.4 and 7.23.)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A program that allows itself few system calls, or ends at one, lives on with the runtime wherever it does without.
 #   run.sh [RUNS]    runs of the case with an allow-list, for each sampler (1)
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Signals of a program come as without the runtime: output and status of each program of this folder are those of its plain
 # build, with every sampler.
 #   run.sh [RUNS [COUNT]]    runs of each program and sampler (1); signals sent in each run (the program's own number)

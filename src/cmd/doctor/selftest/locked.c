@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The twin of unlocked.c: the same two writes in the same order, under a lock. A report here is a false one.
 #include <pthread.h>
 

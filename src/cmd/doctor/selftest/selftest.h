@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The parts that unlocked.c and locked.c share: two threads, and an order between them that no detector sees,
 // because the compiler does not instrument its instructions.
 #ifndef RB_CMD_DOCTOR_SELFTEST_SELFTEST_H

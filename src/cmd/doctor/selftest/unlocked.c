@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The planted race of `railbird run --self-test`: two threads write one variable. The second waits for the
 // first in a way that the runtime does not see. So both writes happen in every run, one after the other, and
 // nothing orders them. Its twin is locked.c.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Coverage for fuzzers (-fsanitize-coverage), which code may be built for at the same time. The
 // fuzzer's runtime has these functions, and other libraries have better ones. So ours are weak and
 // do nothing. Arguments stay where they are.

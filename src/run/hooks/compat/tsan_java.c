@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Java by TSan's names: a virtual machine reports its heap, its moves, its locks. All calls but the moves
 // come from the thread they concern; moves come while all threads stand still.
 //

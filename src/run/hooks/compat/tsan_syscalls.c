@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // System calls that do not pass a function of libc: those that a program announces by the sanitizers'
 // hooks, and those that it makes by `syscall` (tsan_syscalls.def). Each is treated as its function of libc
 // is: an order, a descriptor that comes or goes, memory that is read or written.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Signal handlers of the program. Each is called by a handler of the runtime, which adds two things:
 //   order   Events before sigaction come before the handler. So do events before the call in this process
 //           that made the kernel send the signal: kill and the like, timers, descriptors, mprotect.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Asynchronous cancellation. libc cancels a thread that allows it by a signal of its own. The
 // signal's handler unwinds the thread at any place. Inside the guard that would leave locks held for
 // ever. So in a process that both allows and uses cancellation, our handler calls libc's, and the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The other functions that install a handler, in terms of sigaction. The meaning of signal() depends on the
 // caller's standard: with -std=c11 and the like it is __sysv_signal.
 #include "run/intercept/intercept.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Real-time signals that wait for rb_leave. The kernel queues signals of one number in the
 // order they were sent, but one that is handed back to it goes to the end. So the thread
 // keeps the contents, and hands back a token.

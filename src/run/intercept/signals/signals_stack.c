@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Alternate signal stacks of the program. They may be as small as MINSIGSTKSZ, and the kernel's frame takes
 // most of that. Checking an access takes more than the rest, and one of our own signals adds another frame.
 // So for a stack below ENOUGH the kernel gets one of ours, and the program is told of its own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SIGTRAP, which watchpoints need and the program may use for itself. Once it is taken our handler stays
 // installed. The program's action is kept here and returned to the program.
 //

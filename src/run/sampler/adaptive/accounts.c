@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ticker of the adaptive sampler: earns a share of the program's CPU time, and spends it on wake-ups,
 // windows and episodes.
 #include "inproc/clocks.h"

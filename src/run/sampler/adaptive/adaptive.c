@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The default sampler: takes cold code first, then as much as budget= allows. docs/explanation/sampling.md derives it.
 //
 // Terms:

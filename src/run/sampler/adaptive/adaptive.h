@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Interface between the files of the adaptive sampler (docs/explanation/sampling.md): the policy and the terms
 // (adaptive.c), bursts of sites (bursts.c), windows (windows.c), episodes (episodes.c), and the ticker,
 // which spends the budget (accounts.c).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bursts of sites and gates: their lengths, and the end of a burst. A site that wakes has a number of calls
 // taken; a gate stays open for a number of passes. docs/explanation/sampling.md.
 #include "run/sampler/adaptive/adaptive.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Episodes: synchronisation is followed. Between them the sampler is paused, as with sampler=none, until
 // the next episode is earned or new code runs.
 #include "run/access/access.h"

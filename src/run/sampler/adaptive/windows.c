@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Windows: every site is awake; accesses are first counted, then taken until the savings for the window are
 // spent. Every other window thins its accesses by address (address_filter.h).
 #include "inproc/clocks.h"
