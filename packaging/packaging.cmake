@@ -48,9 +48,10 @@ if(TARGET rb_rt_static AND NOT RB_FUZZ)
   foreach(name unlocked locked)
     add_custom_command(OUTPUT ${RB_SELFTEST_DIR}/${name}
       COMMAND ${CMAKE_COMMAND} -E env RAILBIRD_CC=${CMAKE_C_COMPILER}
-        $<TARGET_FILE:railbird> cc -std=gnu17 -O1 -g -I${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/src/cmd/doctor/selftest/${name}.c
+        $<TARGET_FILE:railbird> cc -std=gnu17 -O1 -g -DLOCKED=$<STREQUAL:${name},locked>
+        ${CMAKE_SOURCE_DIR}/src/cmd/doctor/selftest/planted.c
         -o ${RB_SELFTEST_DIR}/${name}
-      DEPENDS railbird src/cmd/doctor/selftest/${name}.c src/cmd/doctor/selftest/selftest.h
+      DEPENDS railbird src/cmd/doctor/selftest/planted.c
         ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/librailbird_rt.a ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/railbird_rt.syms
         ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/railbird/gcc.specs
       VERBATIM)

@@ -36,4 +36,16 @@ typedef void (*rb_progress_fn)(void *context, uint64_t done, uint64_t total);
 #define RB_SIMD
 #endif
 
+// ---- the hash of tables in memory ----------------------------------------------------------------------------
+
+// The upper bits of a multiple of the golden ratio. Neighbouring values are spread evenly; the upper bits of the
+// result depend on all bits of the value.
+#define RB_GOLDEN UINT64_C(0x9e3779b97f4a7c15) // 2^64 divided by the golden ratio, odd
+
+// Returns `bits` bits of hash: 1 to 64.
+RB_INLINE uint64_t rb_hash(uint64_t value, unsigned bits)
+{
+    return value * RB_GOLDEN >> (64 - bits);
+}
+
 #endif

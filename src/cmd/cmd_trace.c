@@ -11,7 +11,7 @@
 #include "cmd/cli.h"
 #include "cmd/option_table.h"
 #include "lab/generate/gen.h"
-#include "trace/check.h"
+#include "trace/reader.h"
 
 static const char help_text[] =
     "usage: railbird trace info TRACE [--json]            counts, tables, shape\n"

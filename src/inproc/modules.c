@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "inproc/modules.h"
+#include "inproc/tool.h"
 
 #include <dlfcn.h>
 #include <elf.h>

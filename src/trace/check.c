@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "trace/check.h"
+#include "trace/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -39,7 +39,7 @@ extern const enum rbt_table rb_table_of_space[]; // the table of an event's targ
 #define RB_FIRST_QUIET      48u
 #define RB_MAX_THREADS      65535u              // engines keep thread numbers in 16 bits
 #define RB_MAX_EVENTS       (UINT64_C(1) << 40) // and event numbers in 40
-#define RB_MAX_LOCATIONS    (1u << 24)          // and locations in 24: see engine/where.h
+#define RB_MAX_LOCATIONS    (1u << 24)          // and locations in 24: see below
 
 _Static_assert(RB_WRITE < RB_FIRST_NON_ACCESS && RB_ACQUIRE >= RB_FIRST_NON_ACCESS, "bit 63: not an access");
 _Static_assert(RB_JOIN < RB_FIRST_QUIET && RB_ENTER >= RB_FIRST_QUIET, "bit 62 of those: orders nothing");
@@ -118,5 +118,29 @@ bool rb_layout_set(struct rb_layout *l, unsigned record_bytes, unsigned target_b
 // Computes the checksum of records, tables and header: two running sums in each of four lanes, folded by a
 // mixing step. Any flipped bit changes it; so does any swap of words. `words` 64-bit words from `data`.
 uint64_t rb_sum(const uint64_t *data, size_t words, uint64_t seed);
+
+// ---- the place of an access --------------------------------------------------------------------------------
+
+// The place of an access in one word: reports need it, and the engines only carry it.
+//   63..24  event number, below 2^40
+//   23..0   location (code location number), below 2^24
+// The running program packs a stack number instead. If several earlier accesses race, FastTrack names the one
+// with the largest word, which here is the latest.
+#define RB_PLACE_LOCATION_BITS 24
+
+static inline uint64_t rb_event_place(uint64_t index, uint32_t location)
+{
+    return index << RB_PLACE_LOCATION_BITS | location;
+}
+
+static inline uint64_t rb_event_place_index(uint64_t where)
+{
+    return where >> RB_PLACE_LOCATION_BITS;
+}
+
+static inline uint32_t rb_event_place_location(uint64_t where)
+{
+    return (uint32_t)where & ((1u << RB_PLACE_LOCATION_BITS) - 1);
+}
 
 #endif

@@ -21,9 +21,9 @@
 #include "engine/random_trace.h"
 #include "engine/reorderings.h"
 #include "engine/reorderings_locks.h"
-#include "engine/where.h"
 #include "lab/predict/predict.h"
 #include "lab/predict/syncp.h"
+#include "trace/format.h"
 
 // A trace with what the engine is told about it, and what it said.
 struct subject {
@@ -134,7 +134,7 @@ static void run_engine(struct subject *s)
     for (uint32_t i = 0; i < s->count; i++) {
         struct rb_partner partner = {0};
         assert_int_equal(rb_syncp.event(p, &s->event[i], i, s->sampled[i], &partner), 0);
-        s->first[i] = partner.epoch ? (uint32_t)rb_where_index(partner.where) : NONE;
+        s->first[i] = partner.epoch ? (uint32_t)rb_event_place_index(partner.where) : NONE;
     }
     rb_syncp.close(p);
     rb_arena_destroy(&arena);

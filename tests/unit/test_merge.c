@@ -19,7 +19,7 @@
 #include "engine/oracle.h"
 #include "lab/record/merge.h"
 #include "lab/replay/replay.h"
-#include "trace/check.h"
+#include "trace/reader.h"
 
 #define THREADS 6u
 #define RECORDS 4000u

@@ -42,7 +42,7 @@ struct rb_predictor_ops {
     // and marks may be left out. Lock events of objects that are not `hard` keep the discipline: no thread
     // acquires a lock that another one holds, and each releases the locks it holds, in the mode it holds
     // them. `at` is the event's number in the trace. For an access that is the second side of a race,
-    // partner->epoch is not 0 and partner->where identifies the first (engine/where.h). Returns 0, or
+    // partner->epoch is not 0 and partner->where identifies the first (trace/format.h). Returns 0, or
     // -ENOMEM, after which no more events may be fed.
     int (*event)(void *state, const struct rb_event *, uint64_t at, bool sampled, struct rb_partner *);
     void (*counters)(const void *state, struct rb_engine_counters *); // adds to the counters

@@ -15,9 +15,9 @@
 #include <errno.h>
 
 #include "engine/access_history.h"
-#include "engine/where.h"
 #include "lab/predict/handover.h"
 #include "lab/predict/predict.h"
+#include "trace/format.h"
 
 struct shb_thread {
     struct rb_thread base;    // its clock is `clock`
@@ -154,7 +154,7 @@ RB_INLINE int shb_access(struct shb *p, struct shb_thread *t, const struct rb_ev
     if (sampled) {
         rb_own_time_new(&t->base, &t->handed);
         rb_history_access(&p->engine, &t->base, &v->cell,
-                          (struct rb_access){rb_where(at, e->location), write}, true, partner);
+                          (struct rb_access){rb_event_place(at, e->location), write}, true, partner);
     }
     if (write)
         return hand_over(p, t, &v->write);

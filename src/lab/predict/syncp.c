@@ -17,8 +17,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine/where.h"
 #include "lab/predict/syncp.h"
+#include "trace/format.h"
 
 struct syncp_tuning rb_syncp_tuning = {.collect_every = 1 << 16, .few_turns = 32, .ideals = 4};
 
@@ -193,7 +193,7 @@ static int access_event(struct syncp *p, const struct rb_event *e, uint64_t at, 
     if (sampled) {
         status = rb_syncp_check(p, e->thread, v, write, partner);
         if (status == 0)
-            status = rb_syncp_record(p, e->thread, v, write, rb_where(at, e->location));
+            status = rb_syncp_record(p, e->thread, v, write, rb_event_place(at, e->location));
         if (status < 0)
             return status;
     }

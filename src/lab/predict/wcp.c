@@ -24,7 +24,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine/where.h"
+#include "trace/format.h"
 
 #define FEW 4u
 
@@ -287,7 +287,7 @@ static int wcp_access(struct wcp *p, struct wcp_thread *t, const struct rb_event
     if (sampled) {
         rb_own_time_new(&t->base, &t->handed);
         rb_history_access(&p->engine, &t->base, &p->cells[e->target],
-                          (struct rb_access){rb_where(at, e->location), write}, true, partner);
+                          (struct rb_access){rb_event_place(at, e->location), write}, true, partner);
     }
     return 0;
 }

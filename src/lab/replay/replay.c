@@ -9,11 +9,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "engine/where.h"
 #include "lab/predict/predict.h"
 #include "lab/replay/read_ahead.h"
 #include "lab/replay/replay_mutex.h"
 #include "lab/replay/replay_state.h"
+#include "trace/format.h"
 
 #define PREFETCH_AHEAD 12u
 #define PROGRESS_PAGES 16384u
@@ -74,14 +74,14 @@ static void write_csv(struct rb_state *s, const struct rb_event *e, uint64_t ind
     FILE *out = s->options->races;
     const struct rb_reader *r = s->reader;
 
-    fprintf(out, "%" PRIu64 ",%" PRIu64 ",", rb_where_index(p->where), index);
+    fprintf(out, "%" PRIu64 ",%" PRIu64 ",", rb_event_place_index(p->where), index);
     csv_name(r, RBT_VARIABLES, e->target, out);
     putc(',', out);
     csv_name(r, RBT_THREADS, rb_epoch_slot(p->epoch), out);
     putc(',', out);
     csv_name(r, RBT_THREADS, e->thread, out);
     fprintf(out, ",%s,%s,", rb_epoch_is_write(p->epoch) ? "w" : "r", rb_op_info[e->op].text);
-    csv_name(r, RBT_LOCATIONS, rb_where_location(p->where), out);
+    csv_name(r, RBT_LOCATIONS, rb_event_place_location(p->where), out);
     putc(',', out);
     csv_name(r, RBT_LOCATIONS, e->location, out);
     putc('\n', out);
@@ -90,13 +90,13 @@ static void write_csv(struct rb_state *s, const struct rb_event *e, uint64_t ind
 void rb_state_warn(struct rb_state *s, const struct rb_event *e, uint64_t index, const struct rb_partner *p)
 {
     s->result->warnings++;
-    if (!rb_pair_add(&s->result->static_races, rb_where_location(p->where), e->location) ||
+    if (!rb_pair_add(&s->result->static_races, rb_event_place_location(p->where), e->location) ||
         !rb_pair_add(&s->result->racy_variables, e->target, e->target))
         s->failed = true;
     if (s->options->races)
         write_csv(s, e, index, p);
     if (s->options->warned)
-        s->options->warned(s->options->warned_context, rb_where_index(p->where), index, e->target);
+        s->options->warned(s->options->warned_context, rb_event_place_index(p->where), index, e->target);
 }
 
 // ---- the stream ----------------------------------------------------------------------------------------
@@ -189,8 +189,8 @@ RB_INLINE int access_at(const struct page_feed *f, uint32_t i, bool record, bool
         return 0;
     }
     s->engine.ops->access(&s->engine, t, cell,
-                          (struct rb_access){rb_where(f->first + i, e.location), e.op == RB_WRITE}, record,
-                          &partner);
+                          (struct rb_access){rb_event_place(f->first + i, e.location), e.op == RB_WRITE},
+                          record, &partner);
     s->sampled += record;
     if (RB_UNLIKELY(partner.epoch))
         warn_at(f, i, &partner);

@@ -7,7 +7,7 @@
 
 #include <emmintrin.h>
 
-#include "base/hash.h"
+#include "base/types.h"
 #include "run/access/history.h"
 
 #define RB_ENTRIES    20u

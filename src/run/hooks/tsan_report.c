@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inproc/modules.h"
 #include "inproc/text_buffer.h"
+#include "inproc/tool.h"
 #include "run/intercept/descriptors.h"
 #include "run/intercept/heap.h"
 #include "run/report/race.h"

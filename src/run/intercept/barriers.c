@@ -10,7 +10,7 @@
 // barrier is for. That number is not known if another process made the barrier, or if it was made before a
 // fork. Then the round is closed when the last thread has left. All threads of a round are inside it at one
 // moment, so it holds them all. It may hold threads of the next round too: an edge too many.
-#include "base/hash.h"
+#include "base/types.h"
 #include "run/intercept/callers.h"
 #include "run/intercept/intercept.h"
 #include "run/intercept/lifecycle.h"

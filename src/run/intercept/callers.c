@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <link.h>
 
-#include "base/hash.h"
+#include "base/types.h"
 #include "inproc/unwind.h"
 #include "run/intercept/intercept.h"
 

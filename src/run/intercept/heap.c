@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/hash.h"
+#include "base/types.h"
 #include "run/access/access.h"
 #include "run/access/history.h"
 #include "run/core/arch.h"

@@ -220,7 +220,7 @@ void rb_real_init(void)
 #define RB_AFTER(ret, name, params, args, done, after) rb_real_find((void **)(void *)&rb_real.name, #name);
 #define RB_ODD(ret, name, params)                      rb_real_find((void **)(void *)&rb_real.name, #name);
 #define RB_LATE(ret, name, params)
-#include "base/hash.h"
+#include "base/types.h"
 #include "run/intercept/intercept.def"
 #undef RB_BEFORE
 #undef RB_AFTER

@@ -13,7 +13,6 @@
 #include "base/append.h"
 #include "base/pages.h"
 #include "inproc/host.h"
-#include "inproc/modules.h"
 #include "inproc/tool.h"
 #include "run/access/access.h"
 #include "run/access/history.h"

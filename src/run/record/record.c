@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inproc/modules.h"
 #include "inproc/text_buffer.h"
+#include "inproc/tool.h"
 #include "run/core/race_event.h"
 #include "run/core/upcalls.h"
 

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/pages.h"
-#include "inproc/modules.h"
 #include "inproc/text_buffer.h"
 #include "inproc/tool.h"
 #include "run/access/access.h"

@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/pages.h"
+#include "base/types.h"
 #include "inproc/clocks.h"
 #include "run/core/arch.h"
 #include "run/core/footprint.h"

@@ -16,7 +16,7 @@
 #ifndef RB_RUN_SYNC_SYNC_CACHE_H
 #define RB_RUN_SYNC_SYNC_CACHE_H
 
-#include "base/hash.h"
+#include "base/types.h"
 #include "run/access/access.h"
 #include "run/sync/objects.h"
 

@@ -17,7 +17,7 @@
 
 #include <errno.h>
 
-#include "base/hash.h"
+#include "base/types.h"
 #include "inproc/breakpoints.h"
 #include "inproc/tool.h"
 #include "run/access/access.h"

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "inproc/host.h"
-#include "inproc/modules.h"
 #include "inproc/tool.h"
 #include "watch/agent/agent.h"
 
