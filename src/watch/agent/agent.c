@@ -151,7 +151,7 @@ void rb_agent_start(void)
         return; // before our constructor: the next thread may start it
     measure_ticks();
     rb_threads_start();
-    why = rb_code_try() ? rb_breakpoints_open(rb_trap_take)
+    why = rb_code_try() ? rb_breakpoints_open(rb_agent_trap_take)
                         : "code cannot be changed: neither /proc/self/mem nor mprotect is permitted";
     if (!why) {
         rb_store_seq_cst(&rb_agent_on, true);

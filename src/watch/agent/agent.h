@@ -234,9 +234,9 @@ extern RB_HIDDEN rb_spin rb_plant_lock;   // held to write code; never in the ha
 extern RB_HIDDEN uint32_t rb_plant_holds; // while it is not 0, code is not changed
 
 // SIGTRAP (agent_signals.c)
-RB_HIDDEN bool rb_trap_take(void);
+RB_HIDDEN bool rb_agent_trap_take(void);
 RB_HIDDEN bool rb_trap_is_ours(void);      // false if another handler was put in our place past libc
-RB_HIDDEN bool rb_trap_hidden(void);       // the program believes that it is blocked in this thread
+RB_HIDDEN bool rb_agent_trap_hidden(void);       // the program believes that it is blocked in this thread
 RB_HIDDEN void rb_trap_drain(void);        // waits until no thread handles a trap
 RB_HIDDEN void rb_trap_begin(bool hidden); // a thread begins: SIGTRAP is taken out of its mask
 RB_HIDDEN void rb_trap_refused(void);      // there will be no traps: masks are the program's own

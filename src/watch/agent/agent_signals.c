@@ -35,7 +35,7 @@ static RB_TLS bool waiting;      // and one has come
 static RB_TLS siginfo_t waiting_is;
 static uint32_t looking; // threads that handle a trap of ours
 
-bool rb_trap_hidden(void)
+bool rb_agent_trap_hidden(void)
 {
     return hidden;
 }
@@ -154,7 +154,7 @@ void rb_trap_begin(bool was_hidden)
         hidden = true;
 }
 
-bool rb_trap_take(void)
+bool rb_agent_trap_take(void)
 {
     if (taken)
         return true;

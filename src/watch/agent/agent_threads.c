@@ -247,7 +247,7 @@ static struct rb_watched *prepare_child(const pthread_attr_t *attr, const uintpt
     if (child) {
         const struct rb_unwind_frame caller = {frame[1], (uintptr_t)(frame + 2), frame[0]};
         child->parent = rb_agent_me ? rb_agent_me->id : RB_NO_THREAD;
-        child->trap_hidden = rb_trap_hidden();
+        child->trap_hidden = rb_agent_trap_hidden();
         child->hi = stack_bytes(attr); // until it begins
         child->lo = 0;
         rb_trail_from(&child->created, caller, caller.pc);
