@@ -10,7 +10,7 @@
 // ---- samplers of running programs ----------------------------------------------------------------------
 
 // adaptive decides by measured cost (run/sampler/adaptive/adaptive.c), crsampler and datacollider by
-// hardware breakpoints (run/watchpoint/collide.c). A trace has neither.
+// hardware breakpoints (run/watchpoint/trap_races.c). A trace has neither.
 
 #define BREAKPOINTS                                                                                       \
     "needs hardware breakpoints and works in a running program only; on a trace, take 'static:P', which " \
@@ -35,23 +35,11 @@ const struct rb_sampler_ops rb_sample_datacollider = {
 
 // ---- the table -----------------------------------------------------------------------------------------
 
-const struct rb_sampler_ops *const rb_samplers[] = {&rb_sample_all,
-                                                    &rb_sample_none,
-                                                    &rb_sample_random,
-                                                    &rb_sample_literace,
-                                                    &rb_sample_tl_fx,
-                                                    &rb_sample_g_ad,
-                                                    &rb_sample_g_fx,
-                                                    &rb_sample_rnd10,
-                                                    &rb_sample_rnd25,
-                                                    &rb_sample_ucp,
-                                                    &rb_sample_pacer,
-                                                    &rb_sample_rpt,
-                                                    &rb_sample_static,
-                                                    &rb_sample_adaptive,
-                                                    &rb_sample_crsampler,
-                                                    &rb_sample_datacollider,
-                                                    NULL};
+const struct rb_sampler_ops *const rb_samplers[] = {
+#define RB_SAMPLER(id) &rb_sample_##id,
+#include "sample/samplers.def"
+#undef RB_SAMPLER
+    NULL};
 
 // ---- specifications ------------------------------------------------------------------------------------
 

@@ -68,10 +68,9 @@ struct rb_sampler_ops {
     void (*exit)(struct rb_sampler *s, uint32_t thread);
 };
 
-extern const struct rb_sampler_ops rb_sample_all, rb_sample_none, rb_sample_random, rb_sample_literace,
-    rb_sample_tl_fx, rb_sample_g_ad, rb_sample_g_fx, rb_sample_rnd10, rb_sample_rnd25, rb_sample_ucp,
-    rb_sample_pacer, rb_sample_rpt, rb_sample_static, rb_sample_adaptive, rb_sample_crsampler,
-    rb_sample_datacollider;
+#define RB_SAMPLER(id) extern const struct rb_sampler_ops rb_sample_##id;
+#include "sample/samplers.def"
+#undef RB_SAMPLER
 extern const struct rb_sampler_ops *const rb_samplers[]; // those of running programs last; NULL at the end
 
 // Parses "name:parameters". An error lists the known samplers.

@@ -60,18 +60,18 @@ static enum rb_take next_random(struct rb_self *me, uintptr_t pc, uint64_t passe
     return RB_TAKE;
 }
 
-static const struct rb_policy policy_all = {.ops = &rb_sample_all, .next = next_all};
-static const struct rb_policy policy_none = {.ops = &rb_sample_none, .next = next_none, .gate = gate_none};
-static const struct rb_policy policy_random = {.ops = &rb_sample_random,
-                                               .begin = begin_random,
-                                               .next = next_random};
+const struct rb_policy rb_policy_all = {.ops = &rb_sample_all, .next = next_all};
+const struct rb_policy rb_policy_none = {.ops = &rb_sample_none, .next = next_none, .gate = gate_none};
+const struct rb_policy rb_policy_random = {.ops = &rb_sample_random,
+                                           .begin = begin_random,
+                                           .next = next_random};
 
 // All samplers that work in a running program.
 static const struct rb_policy *const policies[] = {
-    &policy_all,       &policy_none,        &policy_random,       &rb_policy_literace,
-    &rb_policy_tl_fx,  &rb_policy_g_ad,     &rb_policy_g_fx,      &rb_policy_rnd10,
-    &rb_policy_rnd25,  &rb_policy_ucp,      &rb_policy_pacer,     &rb_policy_rpt,
-    &rb_policy_static, &rb_policy_adaptive, &rb_policy_crsampler, &rb_policy_datacollider};
+#define RB_SAMPLER(id) &rb_policy_##id,
+#include "sample/samplers.def"
+#undef RB_SAMPLER
+};
 
 // ---- counts, and calls of the policy -------------------------------------------------------------------
 
@@ -192,7 +192,7 @@ static void populate_tables_once(void)
 {
     static bool populated;
 
-    if (rb_sampling_process.policy != &policy_none && !rb_exchange_relaxed(&populated, true))
+    if (rb_sampling_process.policy != &rb_policy_none && !rb_exchange_relaxed(&populated, true))
         rb_footprint_warm();
 }
 

@@ -50,9 +50,9 @@ struct rb_policy {
     void (*synced)(struct rb_self *me, uint64_t ticks);
 };
 
-extern RB_HIDDEN const struct rb_policy rb_policy_literace, rb_policy_tl_fx, rb_policy_g_ad, rb_policy_g_fx,
-    rb_policy_rnd10, rb_policy_rnd25, rb_policy_ucp, rb_policy_pacer, rb_policy_rpt, rb_policy_static,
-    rb_policy_adaptive, rb_policy_crsampler, rb_policy_datacollider;
+#define RB_SAMPLER(id) extern RB_HIDDEN const struct rb_policy rb_policy_##id;
+#include "sample/samplers.def"
+#undef RB_SAMPLER
 
 // The random subset of code locations, of share spec.p (sampling_static.c). Called inside the guard.
 RB_HIDDEN int rb_static_init(void);
