@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -17,6 +18,19 @@ int rb_append_open(const char *path)
     const long fd = syscall(SYS_openat, AT_FDCWD, path, flags, 0644);
 
     return fd < 0 ? -errno : (int)fd;
+}
+
+bool rb_file_has_room(int fd, size_t bytes)
+{
+    struct rlimit limit;
+    struct stat st;
+
+    if (syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return true;
+    if (syscall(SYS_fstat, fd, &st) || !S_ISREG(st.st_mode))
+        return true;
+    const long at = syscall(SYS_lseek, fd, 0L, SEEK_CUR); // a file that is not appended to
+    return (rlim_t)(at > st.st_size ? at : st.st_size) + bytes <= limit.rlim_cur;
 }
 
 // Locks the file for a short time. A lock that is held for long serves another purpose.
@@ -74,6 +88,8 @@ int rb_append(int fd, const char *path, const char *text, size_t bytes)
 
     if (syscall(SYS_fstat, fd, &before) || !S_ISREG(before.st_mode))
         return write_text(fd, text, bytes, &written);
+    if (!rb_file_has_room(fd, bytes + 1))
+        return -EFBIG;
     const bool locked = lock_file(fd);
     syscall(SYS_fstat, fd, &before);
     if (path && ends_in_line(path, before.st_size))

@@ -14,6 +14,9 @@
 // Opens a file to append to; creates it with mode 0644 if it does not exist. Returns the descriptor or a
 // negative errno.
 int rb_append_open(const char *path);
+// Returns true if the process's limit of file sizes (RLIMIT_FSIZE) lets so many bytes more into the file. Beyond
+// it the kernel would answer a write with SIGXFSZ, which ends the program.
+bool rb_file_has_room(int fd, size_t bytes);
 // Appends a text. `path` is the descriptor's path, or NULL if the text need not begin a line. Returns 0 or
 // a negative errno.
 int rb_append(int fd, const char *path, const char *text, size_t bytes);

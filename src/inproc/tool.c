@@ -44,7 +44,7 @@ void rb_complain(void *context, const char *line)
     rb_put(&t, line);
     t.end++;
     rb_put_char(&t, '\n');
-    syscall(SYS_write, 2, text, (size_t)(t.at - text));
+    rb_write_all(2, text, (size_t)(t.at - text));
 }
 
 void rb_put_control(struct rb_text *t)
@@ -71,8 +71,10 @@ void rb_put_control(struct rb_text *t)
 
 // ---- writing -------------------------------------------------------------------------------------------
 
-static bool write_all(int fd, const char *text, size_t bytes)
+bool rb_write_all(int fd, const char *text, size_t bytes)
 {
+    if (!rb_host.sandboxed && !rb_file_has_room(fd, bytes))
+        return false;
     while (bytes) {
         const ssize_t n = syscall(SYS_write, fd, text, bytes);
         if (n < 0 && errno == EINTR)
@@ -115,7 +117,7 @@ void rb_say(const char *text, size_t bytes)
     if (rb_options.log_path[0] && !rb_host.sandboxed)
         append_text(rb_log_file(path, sizeof(path)), false, text, bytes);
     else
-        write_all(rb_report_fd, text, bytes);
+        rb_write_all(rb_report_fd, text, bytes);
 }
 
 void rb_tool_keep(const char *record, size_t bytes)
@@ -233,7 +235,7 @@ static int memory_file(const char *record, size_t bytes)
         syscall(SYS_close, made);
     if (fd < 0)
         return -1;
-    if (!write_all(fd, record, bytes)) {
+    if (!rb_write_all(fd, record, bytes)) {
         syscall(SYS_close, fd);
         return -1;
     }

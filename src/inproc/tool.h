@@ -28,6 +28,8 @@ RB_HIDDEN int rb_tool_run(const char *const *words, const char *input, size_t by
 RB_HIDDEN void rb_tool_keep(const char *record, size_t bytes);
 // Text for people: stderr, or log_path.
 extern RB_HIDDEN int rb_report_fd; // 2, unless the program has set another one
+// Writes the text to a file of the program. Returns false if it does not fit, or the limit of file sizes is near.
+RB_HIDDEN bool rb_write_all(int fd, const char *text, size_t bytes);
 RB_HIDDEN void rb_say(const char *text, size_t bytes);
 // Prints one line on standard error, for options that are not understood; a callback of rb_options_parse.
 RB_HIDDEN void rb_complain(void *context, const char *line);

@@ -33,4 +33,15 @@ RAILBIRD_OPTIONS=sampler=all:atexit_sleep_ms=3000:report=none:exitcode=0 ends 0 
 start=$(date +%s%N)
 RAILBIRD_OPTIONS=sampler=all:report=none:exitcode=0 ends 0 60 stay
 [ $((($(date +%s%N) - start) / 1000000)) -ge 200 ] || fail "stay: exit did not wait for 200 ms with sampler=all"
+
+# No file may grow (ulimit -f): nothing is written to one, and no signal ends the program.
+for options in stats=json:limited report=json:limited log_path=limited stats=1; do
+  status=0
+  (
+    ulimit -f 0
+    RAILBIRD_OPTIONS=sampler=all:atexit_sleep_ms=$long:$options timeout 60 ./exits begin 2>&1 | cat | tail -n 1 >/dev/null
+    exit "${PIPESTATUS[0]}"
+  ) || status=$?
+  expect "no room in files, $options: status" $status 66
+done
 finish exit

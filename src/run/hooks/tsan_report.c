@@ -400,7 +400,7 @@ RB_WEAK void __sanitizer_print_stack_trace(void)
             rb_put_char(&t, ')');
         }
         rb_put_char(&t, '\n');
-        syscall(SYS_write, 2, t.start, (size_t)(t.at - t.start));
+        rb_write_all(2, t.start, (size_t)(t.at - t.start));
     }
     rb_leave(me);
 }

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/append.h"
 #include "inproc/text_buffer.h"
 #include "inproc/tool.h"
 #include "run/access/history.h"
@@ -187,10 +188,9 @@ void rb_stats_print(void)
     rb_text_init(&t, buffer, sizeof(buffer));
     if (rb_options.stats_json[0] && !rb_host.sandboxed) {
         write_json(&t, &lines);
-        const int fd = (int)syscall(SYS_openat, AT_FDCWD, rb_options.stats_json,
-                                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        const int fd = rb_append_open(rb_options.stats_json);
         if (fd >= 0) {
-            syscall(SYS_write, fd, t.start, (size_t)(t.at - t.start));
+            rb_append(fd, rb_options.stats_json, t.start, (size_t)(t.at - t.start));
             syscall(SYS_close, fd);
         }
     }

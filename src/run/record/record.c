@@ -80,7 +80,7 @@ static void say_unrecorded(const char *path, int problem)
     rb_put(&t, "; this process is not recorded");
     t.end++;
     rb_put_char(&t, '\n');
-    syscall(SYS_write, 2, text, (size_t)(t.at - text));
+    rb_write_all(2, text, (size_t)(t.at - text));
 }
 
 static void copy_text(char *to, size_t room, const char *from)

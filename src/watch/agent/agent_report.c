@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/append.h"
 #include "inproc/host.h"
 #include "inproc/tool.h"
 #include "watch/agent/agent.h"
@@ -348,10 +349,9 @@ void rb_agent_summary(void)
     if (rb_options.stats_json[0]) {
         rb_text_init(&t, text, sizeof(text));
         put_json(&t);
-        const long fd = syscall(SYS_openat, (long)AT_FDCWD, rb_options.stats_json,
-                                (long)(O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC), 0644L);
+        const int fd = rb_append_open(rb_options.stats_json);
         if (fd >= 0) {
-            syscall(SYS_write, fd, t.start, (size_t)(t.at - t.start));
+            rb_append(fd, rb_options.stats_json, t.start, (size_t)(t.at - t.start));
             syscall(SYS_close, fd);
         }
     }
