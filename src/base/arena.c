@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/arena.h"
+#include "base/pages.h"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -38,8 +39,8 @@ static char *map_region(struct rb_arena *a, size_t bytes)
 
     if (total < bytes || total > a->limit - a->mapped)
         return NULL;
-    r = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (r == MAP_FAILED)
+    r = rb_pages_map(total);
+    if (!r)
         return NULL;
     r->next = a->regions;
     r->bytes = total;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/append.h"
+#include "base/pages.h"
 #include "inproc/host.h"
 
 #define STACK_BYTES 65536u
@@ -298,9 +299,8 @@ enum rb_tool_answer rb_tool_report(const char *record, size_t bytes)
         return RB_TOOL_MISSING;
     if (!rb_options.report && !rb_options.report_json[0])
         return RB_TOOL_REPORTED;
-    char *map =
-        (char *)syscall(SYS_mmap, NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if ((uintptr_t)map > (uintptr_t)-4096)
+    char *map = rb_pages_map(room);
+    if (!map)
         return RB_TOOL_MISSING;
     rb_tool_environment((char **)(void *)(map + 2 * STACK_BYTES));
     answer = run_tool(path, record, bytes, (char **)(void *)(map + 2 * STACK_BYTES), map);
@@ -316,9 +316,8 @@ int rb_tool_run(const char *const *words, const char *input, size_t bytes)
 
     for (; path && *words && n + 1 < RB_LENGTH(all); words++)
         all[n++] = *words;
-    char *map =
-        (char *)syscall(SYS_mmap, NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!path || (uintptr_t)map > (uintptr_t)-4096)
+    char *map = path ? rb_pages_map(room) : NULL;
+    if (!map)
         return -1;
     const int made = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
     const int nothing = made < 0 ? -1 : (int)syscall(SYS_fcntl, made, F_DUPFD_CLOEXEC, 3);

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "run/access/access.h"
 #include "run/core/arch.h"
 #include "run/core/footprint.h"
@@ -94,12 +95,8 @@ int rb_sampling_zero_table(void **table, size_t bytes)
 {
     if (*table)
         return madvise(*table, bytes, MADV_DONTNEED) ? -errno : 0;
-    *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (*table == MAP_FAILED) {
-        *table = NULL;
-        return -ENOMEM;
-    }
-    return 0;
+    *table = rb_pages_map(bytes);
+    return *table ? 0 : -ENOMEM;
 }
 
 enum rb_take rb_sampling_next(struct rb_self *me, uintptr_t pc)

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "inproc/host.h"
 #include "inproc/tool.h"
 #include "watch/agent/agent.h"
@@ -281,10 +282,9 @@ static const char *load_table(struct rb_code_module *m)
 static bool room_for_states(struct rb_code_module *m)
 {
     const size_t sites = m->table.header->sites;
-    void *map =
-        mmap(NULL, 2 * sites + 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *map = rb_pages_map(2 * sites + 2);
 
-    if (map == MAP_FAILED)
+    if (!map)
         return false;
     m->state = map;
     m->original = m->state + sites;

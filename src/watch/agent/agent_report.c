@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/append.h"
+#include "base/pages.h"
 #include "inproc/host.h"
 #include "inproc/tool.h"
 #include "watch/agent/agent.h"
@@ -19,11 +20,8 @@ static char *report_buffer(void)
 {
     static char *text;
 
-    if (!text) {
-        void *map = mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        text = map == MAP_FAILED ? NULL : map;
-    }
+    if (!text)
+        text = rb_pages_map(TEXT_BYTES);
     return text;
 }
 

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "base/ticks.h"
 #include "inproc/host.h"
 #include "watch/agent/agent.h"
@@ -121,13 +122,8 @@ static void plant_some(unsigned count)
 // Chooses the fixed part of the sites, by a hash, so that it is the same in each run with the same seed.
 static void choose_rated(void)
 {
-    if (!rated) {
-        void *map = mmap(NULL, MOST_RATED * sizeof(*rated), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (map == MAP_FAILED)
-            return;
-        rated = map;
-    }
+    if (!rated && !(rated = rb_pages_map(MOST_RATED * sizeof(*rated))))
+        return;
     rated_count = 0;
     rb_counts.sites = rb_sites_total();
     for (uint32_t i = 0; i < rb_module_count; i++) {

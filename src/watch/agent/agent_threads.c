@@ -14,6 +14,7 @@
 #include <threads.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "watch/agent/agent.h"
 
 #define RECORDS 16384u
@@ -162,10 +163,7 @@ void rb_threads_start(void)
     const int saved = errno;
 
     if (!pool) {
-        void *map = mmap(NULL, RECORDS * sizeof(*pool), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (map != MAP_FAILED)
-            pool = map;
+        pool = rb_pages_map(RECORDS * sizeof(*pool));
         key_made = pthread_key_create(&key, end_thread) == 0;
     }
     struct rb_watched *me = rb_agent_me ? NULL : new_record();
