@@ -33,7 +33,7 @@ __attribute__((section("rb_hooks"), used)) static void no_hook(void)
 
 RB_TLS struct rb_self *rb_self_tls;
 RB_TLS int64_t rb_skip;
-RB_TLS int64_t rb_odd_skip;
+RB_TLS int64_t rb_unpatched_skip;
 struct rb_process rb_process;
 bool rb_recording;
 static uintptr_t module_bias;
@@ -65,7 +65,7 @@ void rb_watchpoints_turn(int64_t earned, bool open)
     (void)open;
 }
 
-void rb_watchpoints_rest(void)
+void rb_watchpoints_pause(void)
 {
 }
 
@@ -662,7 +662,7 @@ static void after_fork(void **state)
 }
 
 // For any random number, one unit in 64 is taken. Only code that the thread knows to be hot is passed over,
-// for at most RB_THIN_MOST accesses in a row.
+// for at most RB_FILTER_MOST accesses in a row.
 static void thinned(void **state)
 {
     const uintptr_t hot = 0x401238, cold = 0x401438; // same slot of rb_common
@@ -672,27 +672,27 @@ static void thinned(void **state)
     rb_rng_seed(&rng, 4);
     rb_skip = -1;
     *rb_common_place(hot) = hot;
-    assert_false(rb_thin_passes(0x10000, 8, hot));
+    assert_false(rb_filter_passes(0x10000, 8, hot));
     for (unsigned k = 0; k < 20; k++) {
         const uint32_t units = 100000;
         uint32_t looked = 0;
-        rb_thin_begin(rb_rng_next(&rng));
+        rb_filter_begin(rb_rng_next(&rng));
         for (uintptr_t u = 0; u < units; u++) {
-            const uintptr_t address = 0x7f0000000000u + (u << RB_THIN_UNIT);
-            const bool passes = rb_thin_passes(address, 4, hot);
+            const uintptr_t address = 0x7f0000000000u + (u << RB_FILTER_UNIT);
+            const bool passes = rb_filter_passes(address, 4, hot);
             looked += !passes;
-            assert_true(rb_thin_passes(address + 8, 8, hot) == passes); // the other half
-            assert_true(rb_thin_passes(address, 16, hot) == passes);    // both
-            assert_false(rb_thin_passes(address, 17, hot));             // a range
-            assert_false(rb_thin_passes(address, 4, cold));
-            rb_skip = -RB_THIN_MOST - 1;
-            assert_false(rb_thin_passes(address, 4, hot));
+            assert_true(rb_filter_passes(address + 8, 8, hot) == passes); // the other half
+            assert_true(rb_filter_passes(address, 16, hot) == passes);    // both
+            assert_false(rb_filter_passes(address, 17, hot));             // a range
+            assert_false(rb_filter_passes(address, 4, cold));
+            rb_skip = -RB_FILTER_MOST - 1;
+            assert_false(rb_filter_passes(address, 4, hot));
             rb_skip = -1;
         }
         assert_in_range(looked, units / 64 - 200, units / 64 + 200);
     }
-    rb_thin_end();
-    assert_false(rb_thin_passes(0x10000, 8, hot));
+    rb_filter_end();
+    assert_false(rb_filter_passes(0x10000, 8, hot));
     *rb_common_place(hot) = 0;
 }
 

@@ -184,7 +184,7 @@ void rb_access_slow(uintptr_t address, size_t size, unsigned how, uintptr_t pc)
             return;
         rb_accesses_prefetch(address);
     }
-    struct rb_self *me = rb_is_queued(pc) || rb_thin_passes(address, size, pc) ? NULL : rb_enter();
+    struct rb_self *me = rb_is_queued(pc) || rb_filter_passes(address, size, pc) ? NULL : rb_enter();
 
     if (!me)
         return;

@@ -20,8 +20,8 @@ RB_INLINE void rb_access(const volatile void *address, size_t size, unsigned how
 // Returns true if the access is passed over, at a place that cannot sleep: atomics, interceptors.
 RB_INLINE bool rb_passes_odd(void)
 {
-    if (rb_odd_skip > 0) {
-        rb_odd_skip--;
+    if (rb_unpatched_skip > 0) {
+        rb_unpatched_skip--;
         return true;
     }
     return --rb_skip >= 0;
@@ -31,9 +31,9 @@ RB_INLINE bool rb_passes_odd(void)
 // register.
 RB_INLINE bool rb_passes_odd_call(void)
 {
-    if (rb_odd_skip < 4)
+    if (rb_unpatched_skip < 4)
         return false;
-    rb_odd_skip--;
+    rb_unpatched_skip--;
     return true;
 }
 

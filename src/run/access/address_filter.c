@@ -2,16 +2,16 @@
 // The state of the address filter (address_filter.h).
 #include "run/access/address_filter.h"
 
-uint64_t rb_thin;
-RB_TLS uintptr_t rb_common[RB_THIN_PLACES];
+uint64_t rb_filter_number;
+RB_TLS uintptr_t rb_common[RB_FILTER_PLACES];
 
-void rb_thin_begin(uint64_t random)
+void rb_filter_begin(uint64_t random)
 {
-    rb_store_relaxed(&rb_thin, random | 1);
+    rb_store_relaxed(&rb_filter_number, random | 1);
 }
 
-void rb_thin_end(void)
+void rb_filter_end(void)
 {
-    if (rb_load_relaxed(&rb_thin))
-        rb_store_relaxed(&rb_thin, 0);
+    if (rb_load_relaxed(&rb_filter_number))
+        rb_store_relaxed(&rb_filter_number, 0);
 }

@@ -112,7 +112,7 @@ extern RB_TLS RB_HIDDEN struct rb_self *rb_self_tls;
 extern RB_TLS RB_HIDDEN int64_t rb_skip;
 // Accesses to pass over at places that cannot sleep, before rb_skip counts. Their number need not hide
 // accesses that come seldom. Set only by samplers that put sites to sleep.
-extern RB_TLS RB_HIDDEN int64_t rb_odd_skip;
+extern RB_TLS RB_HIDDEN int64_t rb_unpatched_skip;
 
 // The process. Written at start, by the child of a fork, and where noted.
 struct rb_process {
@@ -124,12 +124,12 @@ struct rb_process {
     uint32_t generation;   // of the access history; grows when all of it is forgotten (history.h)
     uint32_t width;        // slots ever used
     uint32_t stack_depth;
-    bool take_all; // sampler=all
-    bool by_cost;  // accesses are timed for rb_sampling_cost
-    uint8_t rests; // RB_RESTS: tracking is paused (rb_resting); RB_COUNTS
-    bool collides; // accesses are compared by traps alone: trap_races.c
-    bool quick;    // threads may rely on their memory of objects (sync_cache.h)
-    bool windows;  // synchronisation may be passed over, as rb_sampling_sync says
+    bool take_all;  // sampler=all
+    bool by_cost;   // accesses are timed for rb_sampling_cost
+    uint8_t paused; // RB_PAUSED: tracking is paused (rb_is_paused); RB_COUNTS
+    bool collides;  // accesses are compared by traps alone: trap_races.c
+    bool quick;     // threads may rely on their memory of objects (sync_cache.h)
+    bool windows;   // synchronisation may be passed over, as rb_sampling_sync says
     uint64_t lost_edges;
     uint64_t races, suppressed; // reported, and found but suppressed
 };
@@ -170,14 +170,14 @@ RB_INLINE void rb_leave(struct rb_self *me)
         rb_deliver_deferred(me);
 }
 
-// rb_process.rests says that tracking is paused: always with sampler=none, at times where following
+// rb_process.paused says that tracking is paused: always with sampler=none, at times where following
 // synchronisation costs too much (adaptive.c). A hook reads it after the program's operation if that may
 // acquire, else before it; docs/explanation/runtime.md, section 3, says why that is enough.
 //
 // Synchronisation operations are also counted here, for samplers that compare by such counts
 // (docs/explanation/samplers.md, "Clock races"). The count grows before another thread can see the release. One
 // instruction does it, because a handler may come between two.
-#define RB_RESTS  1u
+#define RB_PAUSED 1u
 #define RB_COUNTS 2u
 
 RB_INLINE void rb_step(struct rb_self *me)
@@ -188,18 +188,18 @@ RB_INLINE void rb_step(struct rb_self *me)
 // Returns true if the program's own operation is all there is to do: paused, and nothing is counted.
 RB_INLINE bool rb_idle(void)
 {
-    return RB_LIKELY(rb_load_acquire(&rb_process.rests) == RB_RESTS);
+    return RB_LIKELY(rb_load_acquire(&rb_process.paused) == RB_PAUSED);
 }
 
-RB_INLINE bool rb_resting(void)
+RB_INLINE bool rb_is_paused(void)
 {
-    const uint8_t rests = rb_load_acquire(&rb_process.rests);
+    const uint8_t paused = rb_load_acquire(&rb_process.paused);
 
-    if (RB_LIKELY(rests == RB_RESTS))
+    if (RB_LIKELY(paused == RB_PAUSED))
         return true;
-    if (RB_UNLIKELY(rests & RB_COUNTS) && rb_self_tls)
+    if (RB_UNLIKELY(paused & RB_COUNTS) && rb_self_tls)
         rb_step(rb_self_tls);
-    return rests & RB_RESTS;
+    return paused & RB_PAUSED;
 }
 
 // The sampler or the recorder asks for function entries and exits.

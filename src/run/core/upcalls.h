@@ -28,7 +28,7 @@ RB_HIDDEN void rb_watchpoints_open(void);
 // Adds the ticks that the sampler has earned since the last turn. `open`: it has some left.
 RB_HIDDEN void rb_watchpoints_turn(int64_t earned, bool open);
 // Gives up all breakpoints: tracking is paused, so no access is taken.
-RB_HIDDEN void rb_watchpoints_rest(void);
+RB_HIDDEN void rb_watchpoints_pause(void);
 RB_HIDDEN uint64_t rb_watchpoints_spent(void); // ticks
 // Handles an access of a hook with the samplers that compare by traps alone (trap_races.c). Inside the
 // guard, which it leaves.

@@ -92,23 +92,23 @@ __railbird_\name:
 3:
 	.endm
 
-// Returns if accesses are thinned out and this one is not taken: rb_thin_passes() of run/access/address_filter.h.
+// Returns if accesses are thinned out and this one is not taken: rb_filter_passes() of run/access/address_filter.h.
 	.macro	thin
-	movq	rb_thin(%rip), %r10
+	movq	rb_filter_number(%rip), %r10
 	testq	%r10, %r10
 	je	4f
 	movq	%rdi, %r11
-	shrq	$RB_THIN_UNIT, %r11
+	shrq	$RB_FILTER_UNIT, %r11
 	imulq	%r10, %r11
-	shrq	$(64 - RB_THIN_SHARE), %r11
+	shrq	$(64 - RB_FILTER_SHARE), %r11
 	je	4f
 	movq	rb_skip@gottpoff(%rip), %r11
-	cmpq	$-RB_THIN_MOST, %fs:(%r11)
+	cmpq	$-RB_FILTER_MOST, %fs:(%r11)
 	jl	4f
 	movq	rb_common@gottpoff(%rip), %r11
 	addq	%fs:0, %r11
 	movl	(%rsp), %r10d
-	andl	$(8 * (RB_THIN_PLACES - 1)), %r10d
+	andl	$(8 * (RB_FILTER_PLACES - 1)), %r10d
 	movq	(%r11,%r10), %r10
 	cmpq	(%rsp), %r10
 	jne	4f

@@ -55,7 +55,7 @@ static inline bool is_release(int order)
 // Returns true if the next access will be skipped.
 static inline bool is_passed(void)
 {
-    return rb_odd_skip > 0 || rb_skip > 0;
+    return rb_unpatched_skip > 0 || rb_skip > 0;
 }
 
 // Compilers may pass orders with hint bits above (x86 lock elision).
@@ -169,7 +169,7 @@ RB_EXPORT void __tsan_atomic_thread_fence(int order);
 RB_EXPORT void __tsan_atomic_thread_fence(int order)
 {
     rb_fence_seq_cst();
-    if (plain_order(order) != __ATOMIC_RELAXED && !rb_resting())
+    if (plain_order(order) != __ATOMIC_RELAXED && !rb_is_paused())
         run_fence(plain_order(order));
 }
 
@@ -375,7 +375,7 @@ static RB_NOINLINE void step_order(struct step s, const volatile void *a, size_t
         return;
     // The operation may have read a value released in a window that began after the check.
     if (RB_UNLIKELY(s.passed_over) && (gets || rb_fences_on) &&
-        (rb_process.windows ? !rb_sampling_quiet() : !rb_resting()))
+        (rb_process.windows ? !rb_sampling_quiet() : !rb_is_paused()))
         rb_lost_edge(s.me);
     if (s.object && gets && !s.acquired)
         rb_sync_acquire(s.me, &s.object->main);
@@ -501,7 +501,7 @@ static inline bool orders_nothing(int order)
     RB_EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *a, int order)                 \
     {                                                                                                  \
         const a##bits value = RAW_LOAD(a);                                                             \
-        return rb_resting() ? value : followed_load##bits(a, order, RB_PC);                            \
+        return rb_is_paused() ? value : followed_load##bits(a, order, RB_PC);                          \
     }
 
 #define RB_STORE_OF(bits, RAW_STORE)                                                            \
@@ -529,7 +529,7 @@ static inline bool orders_nothing(int order)
     RB_EXPORT void __tsan_atomic##bits##_store(volatile a##bits *a, a##bits value, int order)   \
     {                                                                                           \
         order = plain_order(order);                                                             \
-        if (rb_resting())                                                                       \
+        if (rb_is_paused())                                                                     \
             RAW_STORE(a, value, order);                                                         \
         else                                                                                    \
             followed_store##bits(a, value, order, RB_PC);                                       \
@@ -570,10 +570,10 @@ static inline bool orders_nothing(int order)
     RB_EXPORT a##bits __tsan_atomic##bits##_##name(volatile a##bits *a, a##bits value, int order)   \
     {                                                                                               \
         a##bits old;                                                                                \
-        if (!rb_resting())                                                                          \
+        if (!rb_is_paused())                                                                        \
             return followed_##name##bits(a, value, order, RB_PC);                                   \
         RAW(old, a, value);                                                                         \
-        if (RB_UNLIKELY(!rb_resting()))                                                             \
+        if (RB_UNLIKELY(!rb_is_paused()))                                                           \
             lose_edge(plain_order(order));                                                          \
         return old;                                                                                 \
     }
@@ -628,10 +628,10 @@ static inline bool orders_nothing(int order)
     RB_INLINE bool cas##bits(volatile a##bits *a, a##bits *expected, a##bits value, int order, int failed, \
                              uintptr_t pc)                                                                 \
     {                                                                                                      \
-        if (!rb_resting())                                                                                 \
+        if (!rb_is_paused())                                                                               \
             return followed_cas##bits(a, expected, value, order, failed, pc);                              \
         const a##bits wanted = *expected, found = RAW_CAS(a, wanted, value);                               \
-        if (RB_UNLIKELY(!rb_resting()))                                                                    \
+        if (RB_UNLIKELY(!rb_is_paused()))                                                                  \
             lose_edge(plain_order(order) | plain_order(failed));                                           \
         *expected = found;                                                                                 \
         return found == wanted;                                                                            \

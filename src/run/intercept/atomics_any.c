@@ -146,7 +146,7 @@ static bool compare_exchange(size_t size, volatile void *a, void *expected, cons
 // Begins an operation. Returns true if tracking was paused.
 static bool begin_operation(const volatile void *a, size_t size, bool writes, uintptr_t pc)
 {
-    if (rb_resting())
+    if (rb_is_paused())
         return true;
     RB_TOUCH_AT(RB_HOW_ATOMIC | (writes ? RB_HOW_WRITE : RB_HOW_READ), a, size, pc);
     if (writes)
@@ -158,7 +158,7 @@ static bool begin_operation(const volatile void *a, size_t size, bool writes, ui
 // loses an edge if it is not paused any more.
 static void end_operation(const volatile void *a, bool rested, bool writes)
 {
-    if (!rb_resting())
+    if (!rb_is_paused())
         RB_BESIDE((void)0, rested && writes ? rb_lost_edge(me) : rb_on_acquire(me, (uintptr_t)a));
 }
 

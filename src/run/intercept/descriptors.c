@@ -162,7 +162,7 @@ static void acquire_number(struct rb_self *me, unsigned fd)
 static void begin_number(unsigned fd)
 {
     const int saved = errno;
-    struct rb_self *me = rb_resting() ? NULL : rb_enter();
+    struct rb_self *me = rb_is_paused() ? NULL : rb_enter();
 
     if (me) {
         if (fd < RB_FD_DESCRIPTORS)
@@ -200,7 +200,7 @@ void rb_fd_new_as(int fd, uint32_t object)
 void rb_fd_may_be(long r)
 {
     const int saved = errno;
-    struct rb_self *me = r <= 0 || r > INT32_MAX || rb_resting() ? NULL : rb_enter();
+    struct rb_self *me = r <= 0 || r > INT32_MAX || rb_is_paused() ? NULL : rb_enter();
 
     if (me) {
         acquire_number(me, (unsigned)r);
@@ -475,7 +475,7 @@ static bool release_open(int fd)
 // While tracking is paused the descriptor is not even inspected.
 void rb_fd_closing(int fd)
 {
-    if (fd < 0 || !rb_process.on || (!rb_resting() && !release_open(fd)))
+    if (fd < 0 || !rb_process.on || (!rb_is_paused() && !release_open(fd)))
         return;
     if ((unsigned)fd < RB_FD_DESCRIPTORS)
         set_object((unsigned)fd, RB_FD_NONE);
@@ -483,7 +483,7 @@ void rb_fd_closing(int fd)
 
 void rb_fd_replacing(int fd, int by)
 {
-    if (fd >= 0 && fd != by && rb_process.on && !rb_resting())
+    if (fd >= 0 && fd != by && rb_process.on && !rb_is_paused())
         release_open(fd);
 }
 
@@ -495,7 +495,7 @@ void rb_fd_closing_range(unsigned first, unsigned last)
     if (first > last || !rb_process.on)
         return;
     rb_store_relaxed(&ranges_used, true);
-    if (!rb_resting())
+    if (!rb_is_paused())
         release_number(RB_FD_DESCRIPTORS);
     for (unsigned fd = first; fd <= last && fd <= most; fd++)
         rb_fd_closing((int)fd);

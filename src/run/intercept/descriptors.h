@@ -73,13 +73,13 @@ RB_HIDDEN void rb_fd_release_now(uint32_t object);
 RB_HIDDEN void rb_fd_acquire_now(uint32_t object, bool end);
 RB_INLINE void rb_fd_release(uint32_t object)
 {
-    if (!rb_resting())
+    if (!rb_is_paused())
         rb_fd_release_now(object);
 }
 
 RB_INLINE void rb_fd_acquire(uint32_t object)
 {
-    if (!rb_resting())
+    if (!rb_is_paused())
         rb_fd_acquire_now(object, false);
 }
 
@@ -89,7 +89,7 @@ RB_INLINE void rb_fd_acquire(uint32_t object)
 RB_HIDDEN void rb_fd_release_end(uint32_t object);
 RB_INLINE void rb_fd_acquire_end(uint32_t object)
 {
-    if (!rb_resting())
+    if (!rb_is_paused())
         rb_fd_acquire_now(object, true);
 }
 

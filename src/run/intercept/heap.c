@@ -209,7 +209,7 @@ void (*rb_heap_told_gone)(const volatile void *block);
 // holder costs a multiple of its time.
 static inline bool is_kept(void)
 {
-    return blocks && (!rb_process.by_cost || !rb_resting() || !rb_sampling_has_others());
+    return blocks && (!rb_process.by_cost || !rb_is_paused() || !rb_sampling_has_others());
 }
 
 // Counts blocks for samplers that go by cost: one block costs too little to be timed.
@@ -226,7 +226,7 @@ static RB_NOINLINE void *follow_alloc_slow(void *block, size_t size, uintptr_t p
 
     if (me) {
         rb_collide_forget((uintptr_t)block, size);
-        if (!(rb_load_acquire(&rb_process.rests) & RB_RESTS)) { // synchronisation is not paused
+        if (!(rb_load_acquire(&rb_process.paused) & RB_PAUSED)) { // synchronisation is not paused
             rb_memory_new(me, (uintptr_t)block,
                           RB_REAL(malloc_usable_size)(block)); // free will write that many bytes
         }
@@ -256,7 +256,7 @@ static RB_NOINLINE void follow_free_slow(void *block, uintptr_t pc, bool reports
         rb_heap_told_gone(block);
     struct rb_self *me = block ? rb_enter() : NULL;
     if (me) {
-        if (!rb_resting()) {
+        if (!rb_is_paused()) {
             const size_t size = RB_REAL(malloc_usable_size)(block);
             if (!me->creating && !rb_passes_odd() && rb_frees(pc))
                 rb_access_freed(me, (uintptr_t)block, size, pc);

@@ -104,14 +104,14 @@ static bool is_sampled_use(const volatile void *object)
     RB_INTERCEPT(ret, name, params)                           \
     {                                                         \
         ret r = RB_REAL(name) args;                           \
-        if (!rb_resting() && (done))                          \
+        if (!rb_is_paused() && (done))                        \
             RB_BESIDE(touch, after);                          \
         return r;                                             \
     }
 #define RB_GIVES(ret, name, params, args, touch, before) \
     RB_INTERCEPT(ret, name, params)                      \
     {                                                    \
-        if (!rb_resting())                               \
+        if (!rb_is_paused())                             \
             RB_BESIDE(touch, before);                    \
         return RB_REAL(name) args;                       \
     }
@@ -126,14 +126,14 @@ static bool is_sampled_use(const volatile void *object)
     RB_INTERCEPT(int, name, params)                                              \
     {                                                                            \
         const int r = RB_REAL(name) args;                                        \
-        if (!rb_resting())                                                       \
+        if (!rb_is_paused())                                                     \
             followed_##name(r, RB_PC, RB_LIST args);                             \
         return r;                                                                \
     }
 #define RB_UNLOCKS(name, params, args, object, quick, before)          \
     static RB_NOINLINE int followed_##name params                      \
     {                                                                  \
-        if (!rb_resting() && !rb_quick(quick, (uintptr_t)(object)))    \
+        if (!rb_is_paused() && !rb_quick(quick, (uintptr_t)(object)))  \
             RB_BESIDE((void)0, before);                                \
         return RB_REAL(name) args;                                     \
     }                                                                  \

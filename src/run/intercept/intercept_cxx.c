@@ -31,7 +31,7 @@ static RB_TLS bool has_rethrown;
 static void begin_drop(void)
 {
     const bool alone = rb_fetch_add_seq_cst(&dropping, 1) == 0;
-    struct rb_self *me = rb_resting() ? NULL : rb_enter();
+    struct rb_self *me = rb_is_paused() ? NULL : rb_enter();
 
     if (!me)
         return;

@@ -21,7 +21,7 @@ static RB_TLS struct rb_self *ignoring; // NULL: events inside the loader are re
 static void pass_loader(bool closing)
 {
     const int saved = errno;
-    struct rb_self *me = rb_resting() ? NULL : rb_enter();
+    struct rb_self *me = rb_is_paused() ? NULL : rb_enter();
 
     if (me) {
         if (is_another)

@@ -261,7 +261,7 @@ void rb_init(char *const *environment)
         if (rb_options.record[0])
             rb_record_start(rb_options.record);
         if (sampler.ops == &rb_sample_none)
-            rb_process.rests = !rb_options.record[0];
+            rb_process.paused = !rb_options.record[0];
         rb_process.quick = rb_process.ops->knows && !rb_process.windows && !rb_options.record[0];
         rb_self_make();
     } else {

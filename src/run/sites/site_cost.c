@@ -116,7 +116,7 @@ static uint64_t pace_ratio(double aim)
 
 // Sets the gap from `odd_due`, which is where the clock would be if each access had kept the distance that
 // the aim wants. The further ahead it is, the wider the gap.
-void rb_odd_ask(struct rb_self *me, bool taken, bool all, double aim)
+void rb_unpatched_ask(struct rb_self *me, bool taken, bool all, double aim)
 {
     struct rb_sampling *s = &me->sampling;
     const uint64_t each = TICKS * pace_ratio(aim), ticks = rb_arch_ticks();
@@ -126,12 +126,12 @@ void rb_odd_ask(struct rb_self *me, bool taken, bool all, double aim)
     s->odd_asked = true;
     const uint64_t gap = s->odd_due > ticks ? (s->odd_due - ticks) / each : 0;
     const bool none = taken && (all || s->odd <= EAGER);
-    rb_odd_skip = none ? 0 : (int64_t)rb_rng_below(&me->rng, 2 * gap + 1) + (taken ? 0 : CLOSED_GAP);
-    s->sync_ticks += (uint64_t)rb_odd_skip * PASS_TICKS;
+    rb_unpatched_skip = none ? 0 : (int64_t)rb_rng_below(&me->rng, 2 * gap + 1) + (taken ? 0 : CLOSED_GAP);
+    s->sync_ticks += (uint64_t)rb_unpatched_skip * PASS_TICKS;
 }
 
 // Moves the clock by time beyond TICKS as well: a piece of a large block takes ten times as long as a word.
-void rb_odd_answer(struct rb_self *me, uint64_t ticks, double aim)
+void rb_unpatched_answer(struct rb_self *me, uint64_t ticks, double aim)
 {
     struct rb_sampling *s = &me->sampling;
 

@@ -129,11 +129,11 @@ RB_HIDDEN void rb_gate_closed(struct rb_self *me);
 RB_HIDDEN void rb_gate_looked(struct rb_self *me, struct rb_site *s);
 
 // Places that cannot sleep are atomics, memcpy and its like, and refused call sites. They are passed over
-// by a gap of their own (rb_odd_skip) when they come so close together that looks at them would cost too
+// by a gap of their own (rb_unpatched_skip) when they come so close together that looks at them would cost too
 // much. Sets the gap after the place where the thread is. `taken`: it is looked at; `all`: so are those
 // that follow; `aim`: the share of the thread's time that may be spent on everything.
-RB_HIDDEN void rb_odd_ask(struct rb_self *me, bool taken, bool all, double aim);
+RB_HIDDEN void rb_unpatched_ask(struct rb_self *me, bool taken, bool all, double aim);
 // Adds the time that the look took.
-RB_HIDDEN void rb_odd_answer(struct rb_self *me, uint64_t ticks, double aim);
+RB_HIDDEN void rb_unpatched_answer(struct rb_self *me, uint64_t ticks, double aim);
 
 #endif

@@ -35,7 +35,7 @@ static inline void prepare_step(struct rb_self *me)
 static inline void prepare_release(struct rb_self *me)
 {
     prepare_step(me);
-    if (RB_UNLIKELY(rb_process.rests & RB_COUNTS))
+    if (RB_UNLIKELY(rb_process.paused & RB_COUNTS))
         rb_step(me);
 }
 

@@ -36,7 +36,7 @@ RB_HIDDEN void rb_on_release_of(struct rb_self *me, struct rb_sync *s, uintptr_t
 // are held after it. An acquire calls it after it has really happened, a release before.
 RB_INLINE bool rb_sync_passed_over(struct rb_self *me, int locks)
 {
-    return rb_resting() || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, locks));
+    return rb_is_paused() || (RB_UNLIKELY(rb_process.windows) && !rb_sampling_sync(me, locks));
 }
 
 // Returns true if the atomic is part of the annotated mutex at work. Its size is not known: one line of

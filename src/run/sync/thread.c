@@ -53,7 +53,7 @@ static struct rb_totals ended;
 
 RB_TLS struct rb_self *rb_self_tls;
 RB_TLS int64_t rb_skip;
-RB_TLS int64_t rb_odd_skip;
+RB_TLS int64_t rb_unpatched_skip;
 static RB_TLS bool gone; // this thread has ended for the runtime,
 static RB_TLS bool late; // but may run destructors of other keys
 static pthread_key_t end_key;

@@ -87,7 +87,7 @@ static double charge_unusual(struct rb_waiting *w, double turn_ns, double own_ns
     const double lately = count_switches(w, &used);
     const bool before = w->before;
     w->before = w->follows || w->episodes != episodes;
-    rb_waiting_change(w, episodes, !rb_resting());
+    rb_waiting_change(w, episodes, !rb_is_paused());
     if (!before && !w->before) {
         const bool known = w->at_rest.ns >= BASE_NS;
         keep_pace(&w->at_rest, turn_ns, lately);

@@ -375,7 +375,7 @@ static int init_sampler(void)
     limit = rb_sampling_process.spec.length * 1000000u;
     rb_race_evidence = delays ? "collision" : "clock";
     rb_process.collides = true;
-    rb_process.rests = (uint8_t)(RB_COUNTS | (rb_options.record[0] ? 0 : RB_RESTS));
+    rb_process.paused = (uint8_t)(RB_COUNTS | (rb_options.record[0] ? 0 : RB_PAUSED));
     return rb_static_init();
 }
 

@@ -157,7 +157,7 @@ void rb_watchpoints_stop(const char *reason)
 
 // Gives up all breakpoints. A thread about to set one is not waited for: its breakpoint is given up when it
 // is hit.
-void rb_watchpoints_rest(void)
+void rb_watchpoints_pause(void)
 {
     if (rb_watchpoints_on())
         give_up_all();

@@ -45,7 +45,7 @@ static void pay_in(int64_t income, int64_t cost)
     rb_fetch_add_relaxed(&rb_book.episode_earned, income);
     rb_book.debt -= back;
     rb_book.earned = income - back - cost;
-    const int64_t saved = rb_resting() ? 0 : rb_book.earned / WINDOW_SHARE; // no windows while paused
+    const int64_t saved = rb_is_paused() ? 0 : rb_book.earned / WINDOW_SHARE; // no windows while paused
     if (rb_add_fetch_relaxed(&rb_now.saved, saved) > rb_book.most)
         rb_store_relaxed(&rb_now.saved, rb_book.most);
     if (rb_add_fetch_relaxed(&rb_now.allowance, rb_book.earned - saved) > rb_book.most)
@@ -164,7 +164,7 @@ static bool switch_episode(void)
     bool paused, changes;
 
     rb_spin_lock(&rb_book.changing);
-    paused = rb_resting();
+    paused = rb_is_paused();
     const bool due = rb_book.calibrating || rb_load_relaxed(&rb_now.allowance) > rb_episode_price();
     changes = paused ? due && !rb_book.wait.unknown : rb_episode_is_exhausted() || rb_book.wait.unknown;
     const bool calibrated = rb_book.calibrating;
@@ -192,11 +192,11 @@ void rb_adaptive_pause(void)
 {
     rb_spin_lock(&rb_book.changing);
     rb_store_release(&rb_now.mode, QUIET);
-    rb_thin_end();
+    rb_filter_end();
     rb_store_relaxed(&rb_now.allowance, INT64_MIN / 2); // below the limit of debt for new code
     rb_store_relaxed(&rb_now.saved, 0);
     rb_store_relaxed(&rb_now.grace, 0);
-    if (!rb_resting())
+    if (!rb_is_paused())
         rb_episode_end();
     rb_spin_unlock(&rb_book.changing);
     rb_sites_flip_all(NULL, RB_SITE_ASLEEP);

@@ -26,13 +26,13 @@
 // Both accounts are in ticks of the clock. The ticker adds the budgeted share of the program's own CPU
 // time. Threads subtract the measured cost of their accesses and synchronisation. Below zero only the first
 // calls of a site are taken.
+#include "run/sampler/adaptive/adaptive.h"
 #include "inproc/clocks.h"
 #include "run/access/access.h"
 #include "run/access/address_filter.h"
 #include "run/core/arch.h"
 #include "run/core/ticker.h"
 #include "run/core/upcalls.h"
-#include "run/sampler/adaptive/adaptive.h"
 #include "run/sites/sites.h"
 
 #define CLOSE_GAP    15u               // while a window closes, or nothing is taken
@@ -57,9 +57,10 @@ struct rb_book rb_book;
 static void thin_start(int64_t allowance)
 {
     if (allowance <= rb_now.start_floor || rb_now.warm)
-        rb_thin_end();
-    else if (allowance <= rb_now.start_floor + rb_now.start_floor * 3 / 4 && !rb_load_relaxed(&rb_thin))
-        rb_thin_begin(rb_mix64(rb_sampling_process.seed));
+        rb_filter_end();
+    else if (allowance <= rb_now.start_floor + rb_now.start_floor * 3 / 4 &&
+             !rb_load_relaxed(&rb_filter_number))
+        rb_filter_begin(rb_mix64(rb_sampling_process.seed));
 }
 
 // ---- sites ---------------------------------------------------------------------------------------------
@@ -93,7 +94,7 @@ static RB_NOINLINE void wake_for_new(void)
     const uint64_t ticks = rb_arch_ticks();
     const bool rich = rb_load_relaxed(&rb_now.allowance) > 8 * (int64_t)rb_book.flip_ticks;
 
-    if (!rb_now.threaded || rb_resting() ||
+    if (!rb_now.threaded || rb_is_paused() ||
         ticks - rb_book.woken_ticks < (uint64_t)(NEW_NS * rb_book.ticks_a_ns))
         return;
     if (!rich) {
@@ -191,14 +192,14 @@ static int adaptive_init(void)
 {
     __builtin_memset(&rb_now, 0, sizeof(rb_now));
     __builtin_memset(&rb_book, 0, sizeof(rb_book));
-    rb_thin_end();
+    rb_filter_end();
     rb_rng_seed(&rb_book.rng, rb_sampling_process.seed ^ 0x5bd1e995u);
     rb_book.started_ns = rb_clock_ns(CLOCK_MONOTONIC);
     rb_book.started_ticks = rb_arch_ticks();
     rb_book.ticks_a_ns = 2.5; // guess until the first turn measures it
     rb_burst = RB_BURST_FIRST;
     rb_now.taking = rb_options.record[0] != '\0'; // a trace contains all synchronisation
-    rb_process.rests = !rb_now.taking;
+    rb_process.paused = !rb_now.taking;
     rb_ticker_reset_after_fork();
     return 0;
 }
@@ -206,7 +207,7 @@ static int adaptive_init(void)
 // Opens the account with the start allowance.
 static void open_account(void)
 {
-    if (rb_resting())
+    if (rb_is_paused())
         rb_episode_begin();
     rb_book.turned_ns = rb_clock_ns(CLOCK_MONOTONIC);
     const uint64_t ns = rb_book.turned_ns - rb_book.started_ns;
@@ -254,8 +255,8 @@ static enum rb_take decide_at_unpatchable(struct rb_self *me)
 {
     const bool taken = rb_now.threaded && rb_adaptive_is_open();
 
-    rb_odd_ask(me, taken, rb_adaptive_is_starting() || rb_load_relaxed(&rb_now.mode) == OPEN,
-               rb_budget_aim());
+    rb_unpatched_ask(me, taken, rb_adaptive_is_starting() || rb_load_relaxed(&rb_now.mode) == OPEN,
+                     rb_budget_aim());
     return taken ? RB_TAKE : RB_PASS;
 }
 
@@ -271,7 +272,7 @@ static enum rb_take adaptive_decide(struct rb_self *me, uintptr_t pc, uint64_t p
                 return RB_PASS;
             }
             *gap = rb_now.threaded && !rb_adaptive_is_overdrawn() ? 0 : CLOSE_GAP;
-            rb_odd_skip = rb_site_sleep(me, s) ? rb_odd_skip : PAUSED_GAP;
+            rb_unpatched_skip = rb_site_sleep(me, s) ? rb_unpatched_skip : PAUSED_GAP;
             return RB_PASS;
         }
     }
@@ -291,7 +292,7 @@ static enum rb_take adaptive_decide(struct rb_self *me, uintptr_t pc, uint64_t p
         *gap = CLOSE_GAP;
         return RB_PASS;
     }
-    if (RB_UNLIKELY(rb_load_relaxed(&rb_thin)))
+    if (RB_UNLIKELY(rb_load_relaxed(&rb_filter_number)))
         me->sampling.ticks += passed * PASS_TICKS;
     else
         me->sampling.window += mode == OPEN;
@@ -332,7 +333,7 @@ static void charge_access(struct rb_self *me, uint64_t ticks)
     struct rb_sampling *s = &me->sampling;
 
     if (RB_UNLIKELY(s->odd_asked)) {
-        rb_odd_answer(me, ticks < LONGEST ? ticks : LONGEST, rb_budget_aim());
+        rb_unpatched_answer(me, ticks < LONGEST ? ticks : LONGEST, rb_budget_aim());
         publish_synced(s); // the thread may have no synchronisation operation to charge it
     }
     s->ticks += charge_ticks(ticks > s->away_ticks ? ticks - s->away_ticks : 0, LONGEST) + CALL_TICKS;

@@ -20,7 +20,7 @@ int64_t rb_episode_price(void)
 // The order of the stores is that of docs/explanation/runtime.md, section 3.
 void rb_episode_resume(void)
 {
-    rb_store_release(&rb_process.rests, false);
+    rb_store_release(&rb_process.paused, false);
     rb_accesses_forget_all();
     rb_store_release(&rb_now.taking, true);
     rb_book.episodes++;
@@ -37,8 +37,8 @@ void rb_episode_begin(void)
 void rb_episode_end(void)
 {
     rb_store_release(&rb_now.taking, false);
-    rb_store_release(&rb_process.rests, true);
-    rb_watchpoints_rest();
+    rb_store_release(&rb_process.paused, true);
+    rb_watchpoints_pause();
 }
 
 bool rb_adaptive_taking(void)
@@ -77,7 +77,7 @@ bool rb_episode_begin_brief(uint16_t taken)
 {
     if (!rb_episode_may_begin(taken) || !rb_spin_try(&rb_book.changing))
         return false;
-    if (rb_resting()) {
+    if (rb_is_paused()) {
         const uint64_t synced = rb_load_relaxed(&rb_now.synced);
         rb_adaptive_grant_grace();
         rb_store_relaxed(&rb_now.brief, synced + (uint64_t)rb_book.most / BRIEF_SHARE);
@@ -93,7 +93,7 @@ RB_NOINLINE void rb_episode_cut(void)
 {
     if (rb_recording || !rb_spin_try(&rb_book.changing))
         return;
-    if (!rb_resting())
+    if (!rb_is_paused())
         rb_episode_end();
     rb_store_relaxed(&rb_now.brief, 0);
     rb_spin_unlock(&rb_book.changing);

@@ -10,7 +10,7 @@
 
 void rb_window_end(uint32_t from)
 {
-    rb_thin_end();
+    rb_filter_end();
     rb_cas_strong_acq_rel(&rb_now.mode, &from, CLOSING);
 }
 
@@ -39,9 +39,9 @@ static RB_NOINLINE void end_counting(void)
     rb_store_relaxed(&rb_now.left, window_ticks());
     rb_store_relaxed(&rb_now.counted, 0);
     if (rb_book.windows % 2 == 0)
-        rb_thin_begin(rb_rng_next(&rb_book.rng));
+        rb_filter_begin(rb_rng_next(&rb_book.rng));
     else
-        rb_thin_end();
+        rb_filter_end();
     rb_store_release(&rb_now.mode, OPEN);
 }
 
