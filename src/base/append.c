@@ -63,8 +63,7 @@ static bool ends_in_line(const char *path, off_t size)
     return last != '\n';
 }
 
-// Writes the text. Returns 0 or a negative errno; `*written` counts the bytes written in either case.
-static int write_text(int fd, const char *text, size_t bytes, size_t *written)
+int rb_write_text(int fd, const char *text, size_t bytes, size_t *written)
 {
     size_t done = 0;
 
@@ -87,15 +86,15 @@ int rb_append(int fd, const char *path, const char *text, size_t bytes)
     int status = 0;
 
     if (syscall(SYS_fstat, fd, &before) || !S_ISREG(before.st_mode))
-        return write_text(fd, text, bytes, &written);
+        return rb_write_text(fd, text, bytes, &written);
     if (!rb_file_has_room(fd, bytes + 1))
         return -EFBIG;
     const bool locked = lock_file(fd);
     syscall(SYS_fstat, fd, &before);
     if (path && ends_in_line(path, before.st_size))
-        status = write_text(fd, "\n", 1, &written);
+        status = rb_write_text(fd, "\n", 1, &written);
     if (status == 0)
-        status = write_text(fd, text, bytes, &written);
+        status = rb_write_text(fd, text, bytes, &written);
     // Only if no other process has written behind it.
     if (status && written && syscall(SYS_fstat, fd, &after) == 0 &&
         after.st_size == before.st_size + (off_t)written)

@@ -17,6 +17,8 @@ int rb_append_open(const char *path);
 // Returns true if the process's limit of file sizes (RLIMIT_FSIZE) lets so many bytes more into the file. Beyond
 // it the kernel would answer a write with SIGXFSZ, which ends the program.
 bool rb_file_has_room(int fd, size_t bytes);
+// Writes the text. Returns 0 or a negative errno; `*written` counts the bytes written in either case.
+int rb_write_text(int fd, const char *text, size_t bytes, size_t *written);
 // Appends a text. `path` is the descriptor's path, or NULL if the text need not begin a line. Returns 0 or
 // a negative errno.
 int rb_append(int fd, const char *path, const char *text, size_t bytes);

@@ -74,18 +74,10 @@ void rb_put_control(struct rb_text *t)
 
 bool rb_write_all(int fd, const char *text, size_t bytes)
 {
-    if (!rb_host.sandboxed && !rb_file_has_room(fd, bytes))
-        return false;
-    while (bytes) {
-        const ssize_t n = syscall(SYS_write, fd, text, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text += n;
-        bytes -= (size_t)n;
-    }
-    return true;
+    size_t written = 0;
+
+    return (rb_host.sandboxed || rb_file_has_room(fd, bytes)) &&
+           rb_write_text(fd, text, bytes, &written) == 0;
 }
 
 static void append_text(const char *path, bool lines, const char *text, size_t bytes)
