@@ -22,7 +22,7 @@ static inline uint64_t rb_mix64(uint64_t x)
 static inline void rb_rng_seed(struct rb_rng *r, uint64_t seed)
 {
     for (int i = 0; i < 4; i++) {
-        seed += 0x9e3779b97f4a7c15u;
+        seed += RB_GOLDEN;
         r->s[i] = rb_mix64(seed);
     }
 }

@@ -66,7 +66,7 @@ RB_INLINE uint64_t rb_unwind_key(uintptr_t pc, uint64_t generation)
 // Returns the first of the two slots of a pc.
 RB_INLINE struct rb_unwind_slot *rb_unwind_slot(uintptr_t pc)
 {
-    return &rb_unwind_slots[pc * 0x9e3779b97f4a7c15u >> (65 - RB_UNWIND_SLOTS_LOG2) << 1];
+    return &rb_unwind_slots[pc * RB_GOLDEN >> (65 - RB_UNWIND_SLOTS_LOG2) << 1];
 }
 
 // Spreads a rule over all bits of the mixed word: rules of neighbouring pcs differ in few bits, as do the

@@ -34,7 +34,7 @@ bool rb_layout_set(struct rb_layout *l, unsigned record_bytes, unsigned target_b
 
 RB_SIMD uint64_t rb_sum(const uint64_t *data, size_t words, uint64_t seed)
 {
-    uint64_t a[4] = {seed, seed ^ 0x5851f42d4c957f2du, ~seed, seed + 0x9e3779b97f4a7c15u};
+    uint64_t a[4] = {seed, seed ^ 0x5851f42d4c957f2du, ~seed, seed + RB_GOLDEN};
     uint64_t b[4] = {0, 0, 0, 0};
     size_t i = 0;
 

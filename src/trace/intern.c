@@ -13,7 +13,7 @@ uint64_t rb_intern_hash(const char *name, uint32_t length)
 
     for (uint32_t i = 0; i + 8 <= length; i += 8) {
         memcpy(&word, name + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash = (hash ^ word) * RB_GOLDEN;
         hash ^= hash >> 32;
     }
     memcpy(&word, name + length - 8, 8);

@@ -54,7 +54,7 @@ struct rb_intern_key {
 
 RB_INLINE uint32_t rb_intern_spread(uint64_t key, uint32_t length)
 {
-    const uint64_t hash = (key + length) * 0x9e3779b97f4a7c15u;
+    const uint64_t hash = (key + length) * RB_GOLDEN;
 
     return (uint32_t)(((hash ^ hash >> 32) * 0xd6e8feb86659fd93u) >> 32);
 }
@@ -111,7 +111,7 @@ struct rb_int_intern {
 
 RB_INLINE uint32_t rb_int_home(const struct rb_int_intern *t, int32_t value)
 {
-    return (uint32_t)(((uint64_t)(uint32_t)value * 0x9e3779b97f4a7c15u) >> 32) & (t->capacity - 1);
+    return (uint32_t)(((uint64_t)(uint32_t)value * RB_GOLDEN) >> 32) & (t->capacity - 1);
 }
 
 // Returns the number of a value, or RB_INTERN_NONE.

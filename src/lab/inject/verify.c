@@ -158,7 +158,7 @@ static int check_reads(struct check *c, bool in_base)
 
 static struct hold *hold_of(struct check *c, uint64_t lock, uint32_t thread)
 {
-    uint64_t i = rb_mix64(lock * 0x9e3779b97f4a7c15u + thread);
+    uint64_t i = rb_mix64(lock * RB_GOLDEN + thread);
 
     for (;; i++) {
         struct hold *h = &c->holds[i & (c->hold_capacity - 1)];

@@ -14,7 +14,7 @@
 #define CHUNK     512u
 #define FIRST     1024u
 #define FEW       8u
-#define HASH_LOCK UINT64_C(0x9e3779b97f4a7c15)
+#define HASH_LOCK RB_GOLDEN
 #define HASH_VAR  UINT64_C(0xd6e8feb86659fd93)
 
 // ---- table ---------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ void rb_id_map_free(struct rb_id_map *m)
 
 static uint64_t hash_pair(uint64_t low, uint64_t high)
 {
-    return rb_mix64(rb_mix64(low + 0x9e3779b97f4a7c15u) + high);
+    return rb_mix64(rb_mix64(low + RB_GOLDEN) + high);
 }
 
 // Returns the slot of the pair, or the free slot where it belongs. Needs a free slot.

@@ -169,7 +169,7 @@ struct rb_omp_links {
 static struct rb_omp_dependence **find_dependence(struct rb_omp_task *parent, uintptr_t address)
 {
     struct rb_omp_dependence **at = &parent->children_depend;
-    uint64_t hash = address * 0x9e3779b97f4a7c15u;
+    uint64_t hash = address * RB_GOLDEN;
 
     for (hash ^= hash >> 32; *at && (*at)->address != address; hash >>= 2)
         at = &(*at)->child[hash & 3]; // after 32 steps the path is 0: a list

@@ -60,7 +60,7 @@ static uint64_t stamp_of(const struct rb_omp_task *task, const uint64_t *iterati
     uint64_t h = task->loops;
 
     for (uint32_t i = 0; i < task->dims; i++)
-        h = rb_mix64(h ^ (iteration[i] + 0x9e3779b97f4a7c15u * (i + 1)));
+        h = rb_mix64(h ^ (iteration[i] + RB_GOLDEN * (i + 1)));
     return h | 1; // 0: there was no post
 }
 

@@ -161,7 +161,7 @@ static uint64_t hash_text(const char *s)
     uint64_t h = 0;
 
     for (; *s; s++)
-        h = (h + (unsigned char)*s) * 0x9e3779b97f4a7c15u;
+        h = (h + (unsigned char)*s) * RB_GOLDEN;
     return h;
 }
 

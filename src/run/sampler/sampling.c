@@ -268,7 +268,7 @@ void rb_sampling_start(struct rb_self *me)
 {
     const bool here = rb_self_tls == me; // else a context that runs later (fibers)
 
-    rb_rng_seed(&me->rng, rb_sampling_process.seed + me->id * 0x9e3779b97f4a7c15u);
+    rb_rng_seed(&me->rng, rb_sampling_process.seed + me->id * RB_GOLDEN);
     if (here) {
         const uint32_t alive = rb_add_fetch_relaxed(&rb_sampling_process.alive, 1);
         uint32_t most = rb_load_relaxed(&rb_sampling_process.most_alive);

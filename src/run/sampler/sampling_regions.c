@@ -42,7 +42,7 @@ static const struct rb_call_policy *call_policy(void)
 
 static uint32_t home_slot(uintptr_t pc, uint32_t slots)
 {
-    return (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 32) & (slots - 1);
+    return (uint32_t)(pc * RB_GOLDEN >> 32) & (slots - 1);
 }
 
 // ---- counters of a thread ------------------------------------------------------------------------------

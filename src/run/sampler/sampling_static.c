@@ -58,7 +58,7 @@ static RB_NOINLINE bool choose_place(uintptr_t pc)
         place = pc - m.bias;
     }
     errno = saved;
-    const uint64_t hash = rb_mix64(rb_mix64(rb_sampling_process.seed + module) + place * 0x9e3779b97f4a7c15u);
+    const uint64_t hash = rb_mix64(rb_mix64(rb_sampling_process.seed + module) + place * RB_GOLDEN);
     return always || hash < threshold;
 }
 
@@ -79,7 +79,7 @@ static RB_NOINLINE bool learn_place(uint64_t *line, uintptr_t pc, uint64_t key)
 bool rb_static_chosen(uintptr_t pc)
 {
     const uint64_t key = (rb_unwind_generation() << 48 | pc) & (UINT64_MAX >> 1);
-    uint64_t *line = known[(pc * 0x9e3779b97f4a7c15u >> 40) & (LINES - 1)];
+    uint64_t *line = known[(pc * RB_GOLDEN >> 40) & (LINES - 1)];
 
     for (uint32_t i = 0; i < WAYS; i++) {
         const uint64_t entry = rb_load_relaxed(&line[i]);

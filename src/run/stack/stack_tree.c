@@ -135,7 +135,7 @@ rb_stack rb_stack_child(rb_stack parent, uintptr_t pc)
 {
     if (RB_UNLIKELY(!table.node))
         return 0;
-    const uint64_t hash = (pc ^ (uint64_t)parent << 32 ^ parent) * 0x9e3779b97f4a7c15u;
+    const uint64_t hash = (pc ^ (uint64_t)parent << 32 ^ parent) * RB_GOLDEN;
     uint32_t *chain = &table.head[hash >> (64 - table.chains_log2)];
     const uint32_t head = rb_load_acquire(chain);
     const rb_stack found = find_node(head, 0, parent, pc);

@@ -30,14 +30,14 @@ static uint64_t objects;
 
 static uint32_t chain_of(uintptr_t address)
 {
-    const uint64_t x = (address >> LINE_SHIFT) * 0x9e3779b97f4a7c15u;
+    const uint64_t x = (address >> LINE_SHIFT) * RB_GOLDEN;
 
     return (uint32_t)(x >> 40) & (CHAINS - 1);
 }
 
 static uint32_t *page_of(uintptr_t address)
 {
-    const uint64_t x = (address >> PAGE_SHIFT) * 0x9e3779b97f4a7c15u;
+    const uint64_t x = (address >> PAGE_SHIFT) * RB_GOLDEN;
 
     return &pages[(x >> 44) & (PAGES - 1)];
 }

@@ -121,7 +121,7 @@ RB_INLINE uint64_t rb_raw_word1(uint64_t clock, uint64_t value)
 
 RB_INLINE uint32_t rb_raw_counter(uint64_t object)
 {
-    return (uint32_t)((object * 0x9e3779b97f4a7c15u) >> 57);
+    return (uint32_t)((object * RB_GOLDEN) >> 57);
 }
 
 RB_INLINE bool rb_raw_is_numbered(unsigned op)

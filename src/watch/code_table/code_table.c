@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/types.h"
+
 #define PAGE         4096u
 #define RSP          4u
 #define RCX          1u
@@ -405,7 +407,7 @@ void rb_code_hash(const uint8_t *data, size_t bytes, uint8_t id[RB_CODE_ID_BYTES
     for (size_t i = 0; i < bytes; i += sizeof(word)) {
         word = 0;
         memcpy(&word, data + i, bytes - i < sizeof(word) ? bytes - i : sizeof(word));
-        lane[0] = (lane[0] ^ word) * 0x9e3779b97f4a7c15u;
+        lane[0] = (lane[0] ^ word) * RB_GOLDEN;
         lane[0] ^= lane[0] >> 29;
         lane[1] = (lane[1] + (word ^ lane[0] >> 7)) * 0xd6e8feb86659fd93u;
         lane[1] ^= lane[1] >> 32;
