@@ -84,10 +84,6 @@ RB_HIDDEN void rb_fences_free(struct rb_self *me, struct rb_self *t);
 
 // Starts the runtime; once. The environment is for when libc does not have it yet.
 RB_HIDDEN void rb_init(char *const *environment);
-// Registers the fork handlers, before any of the program's (process.c).
-RB_HIDDEN void rb_watch_fork(void);
-RB_HIDDEN void rb_watch_quick_exit(void);
-RB_HIDDEN void rb_watch_exit(void);
 // Makes exit wait for other threads, as atexit_sleep_ms says. Called before the first of them is made:
 // objects that the program has registered by then are destroyed after the wait.
 RB_HIDDEN void rb_watch_exit_to_wait(void);

@@ -10,24 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/append.h"
 #include "base/pages.h"
 #include "inproc/host.h"
 #include "inproc/tool.h"
-#include "run/access/access.h"
-#include "run/access/history.h"
-#include "run/core/footprint.h"
-#include "run/core/ticker.h"
-#include "run/intercept/heap.h"
 #include "run/intercept/intercept.h"
-#include "run/intercept/lifecycle.h"
-#include "run/record/record.h"
+#include "run/life/parts.h"
 #include "run/report/race.h"
-#include "run/sampler/sampling.h"
-#include "run/sites/sites.h"
-#include "run/sync/objects.h"
-#include "run/sync/thread.h"
-#include "run/watchpoint/watchpoints.h"
 
 struct rb_process rb_process;
 RB_EXPORT const char __railbird_runtime[] =
@@ -93,15 +81,6 @@ static void make_absolute(char path[RB_OPTION_PATH])
     path[before - 1] = '/';
 }
 
-// Makes the JSON file: a run without a race leaves an empty one, which shows that there was a run.
-static void make_json_file(void)
-{
-    const int fd = rb_options.report_json[0] ? rb_append_open(rb_options.report_json) : -1;
-
-    if (fd >= 0)
-        syscall(SYS_close, fd);
-}
-
 static void read_options(void)
 {
     const struct rb_options_host host = {NULL, rb_complain, find_expected};
@@ -160,29 +139,6 @@ static size_t fit_memory(size_t wanted)
     return 0;
 }
 
-// Makes the tables. memory= is divided: half of it for the history, an eighth for stacks, a sixteenth for
-// heap blocks, the rest for clocks and objects.
-static bool make_tables(void)
-{
-    const size_t memory = rb_options.memory = fit_memory(rb_options.memory);
-
-    if (!memory)
-        return false;
-    rb_process.ops = rb_engine_find(rb_options.engine);
-    if (!rb_process.ops)
-        rb_process.ops = &rb_so;
-    rb_process.stack_depth = (uint32_t)(rb_options.stack_depth < 64 ? rb_options.stack_depth : 64);
-    rb_process.generation = 2;
-    rb_arena_init(&rb_process.arena, memory / 16 * 5);
-    rb_arena_init(&rb_host.kept, (size_t)64 << 20);
-    rb_footprint_arena(&rb_sampling_process.arena);
-    rb_footprint_table(rb_unwind_slots, sizeof(rb_unwind_slots));
-    return rb_accesses_init(memory / 2) == 0 && rb_stack_init(memory / 8) == 0 &&
-           (sampler.ops == &rb_sample_none || rb_heap_init(memory / 16) == 0) && rb_objects_init() == 0 &&
-           rb_threads_init() == 0 && rb_race_reports_init() == 0 && rb_sites_init(memory) == 0 &&
-           rb_sampling_init(&sampler, choose_seed()) == 0;
-}
-
 // 1, on a page that the kernel clears in a fork's child. A child of vfork shares it. NULL: there is no such
 // page.
 static uint32_t *original;
@@ -197,7 +153,7 @@ static bool is_fork_copy(void)
     return true;
 }
 
-static void watch_for_copies(void)
+void rb_watch_copies(void)
 {
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -224,6 +180,31 @@ static void say_unwatched(const char *why)
     rb_complain(NULL, line);
 }
 
+// Returns the reason why the program cannot be tracked; NULL: there is none.
+static const char *find_reason_off(void)
+{
+    // The caller of a program with more rights may not learn its addresses.
+    if (rb_is_secure())
+        return "the program has rights that its caller may lack (setuid, setgid, capabilities)";
+    if (!rb_real_is_behind())
+        return "libc is loaded before the runtime, which sees no call of it then; link with 'railbird cc', "
+               "or start it by 'railbird run'";
+    return NULL;
+}
+
+// Starts all parts. Returns the reason if they cannot be made.
+static const char *start_tracking(void)
+{
+    const struct rb_start start = {fit_memory(rb_options.memory), &sampler, choose_seed()};
+
+    rb_options.memory = start.memory;
+    if (!start.memory || !rb_parts_start(&start))
+        return "there is not enough memory for the runtime; set memory= or ulimit -v";
+    rb_process.on = true;
+    rb_self_make();
+    return NULL;
+}
+
 void rb_init(char *const *environment)
 {
     const int saved = errno;
@@ -233,40 +214,15 @@ void rb_init(char *const *environment)
     started = true;
     rb_process.pid = (uint32_t)syscall(SYS_getpid);
     rb_real_init();
-    // The caller of a program with more rights may not learn its addresses.
-    const char *off = rb_is_secure() ? "the program has rights that its caller may lack (setuid, setgid, "
-                                       "capabilities)"
-                      : !rb_real_is_behind()
-                          ? "libc is loaded before the runtime, which sees no call of it then; link with "
-                            "'railbird cc', or start it by 'railbird run'"
-                          : NULL;
-    if (off) {
+    const char *off = find_reason_off();
+    if (!off) {
+        rb_program_path(); // not available once the main thread has ended
+        rb_env_given(environment);
+        read_options();
+        off = start_tracking();
+    }
+    if (off)
         say_unwatched(off);
-        errno = saved;
-        return;
-    }
-    rb_program_path(); // not available once the main thread has ended
-    rb_env_given(environment);
-    read_options();
-    if (make_tables()) {
-        watch_for_copies();
-        rb_watch_fork(); // before it is on: the registration is a step of the program's
-        rb_watch_exit();
-        rb_watch_quick_exit();
-        make_json_file();
-        rb_process.on = true;
-        rb_fences_on = rb_process.take_all;
-        if (rb_options.watch && !rb_process.by_cost && !rb_process.collides)
-            rb_watchpoints_refused("only with sampler=adaptive");
-        if (rb_options.record[0])
-            rb_record_start(rb_options.record);
-        if (sampler.ops == &rb_sample_none)
-            rb_process.paused = !rb_options.record[0];
-        rb_process.quick = rb_process.ops->knows && !rb_process.windows && !rb_options.record[0];
-        rb_self_make();
-    } else {
-        say_unwatched("there is not enough memory for the runtime; set memory= or ulimit -v");
-    }
     errno = saved;
 }
 
@@ -282,36 +238,28 @@ RB_EXPORT void __tsan_init(int argc, char **argv, char **environment)
     rb_libraries_came();
 }
 
-void rb_init_after_fork(void)
+// Makes this process, a child of fork, one of its own; the runtime is off until its parts have restarted.
+// Returns true if the child is tracked.
+static bool mark_child(void)
 {
     if (!rb_process.on)
-        return;
+        return false;
     rb_process.child = true;
     if (original)
         *original = 1;
-    rb_process.on = false; // the next calls unmap the states that interceptors read
+    rb_process.on = false; // parts unmap the states that interceptors read
     rb_self_tls = NULL;
-    if (rb_host.sandboxed) { // a new start takes system calls that the child may not make
-        rb_process.pid = 0;
-        return;
-    }
-    rb_process.pid = (uint32_t)syscall(SYS_getpid);
-    rb_threads_reset_after_fork();
-    rb_sites_reset_after_fork();
-    rb_watchpoints_reset_after_fork();
-    rb_sampling_reset_after_fork();
-    rb_arena_destroy(&rb_process.arena);
-    rb_process.arena.limit = rb_options.memory / 16 * 5;
-    rb_process.width = 0;
-    rb_process.generation = (rb_process.generation | 1) + 1;
-    rb_process.lost_edges = rb_process.races = rb_process.suppressed = 0;
-    rb_objects_reset_after_fork();
-    rb_barriers_reset_after_fork();
-    rb_accesses_reset_after_fork();
-    rb_stack_reset();
-    rb_races_reset_after_fork();
-    rb_record_stop_after_fork();
-    rb_process.on = true;
+    // In a sandbox a new start takes system calls that the child may not make.
+    rb_process.pid = rb_host.sandboxed ? 0 : (uint32_t)syscall(SYS_getpid);
+    return !rb_host.sandboxed;
+}
+
+void rb_init_after_fork(void)
+{
+    const bool on = mark_child();
+
+    rb_parts_restart(on);
+    rb_process.on = on;
 }
 
 bool rb_is_our_process(void)
@@ -327,22 +275,10 @@ extern int __tsan_on_finalize(int failed) __attribute__((weak));
 
 int rb_finish(int status)
 {
-    struct rb_self *me = rb_self_tls;
-
     if (!started || (!rb_process.on && !rb_races_are_found()) || !rb_is_our_process() ||
         rb_exchange_relaxed(&finished, true))
         return status;
-    if (me && !me->busy) {
-        me->busy = 1;
-        rb_sampling_settle(me);
-        me->busy = 0;
-    }
-    rb_ticker_stop();
-    rb_watchpoints_stop(NULL);
-    rb_record_finish();
-    rb_races_finish();
-    rb_stats_print();
-    rb_stats_say_dropped();
+    rb_parts_finish();
     bool failed = rb_process.races != 0;
     if (__tsan_on_finalize)
         failed = __tsan_on_finalize(failed) != 0;

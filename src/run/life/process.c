@@ -17,6 +17,7 @@
 #include "run/intercept/intercept.h"
 #include "run/intercept/lifecycle.h"
 #include "run/intercept/signals/signals.h"
+#include "run/life/parts.h"
 #include "run/sites/sites.h"
 #include "run/sync/sync.h"
 #include "run/sync/thread.h"
@@ -115,7 +116,6 @@ static void restart_child(void)
 
     forking = NULL;
     rb_init_after_fork();
-    rb_libraries_after_fork();
     if (deferred)
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }

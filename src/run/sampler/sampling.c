@@ -35,6 +35,13 @@ static enum rb_take next_all(struct rb_self *me, uintptr_t pc, uint64_t passed, 
 // Gap after a call site that cannot sleep.
 #define GATED 4096u
 
+// Pauses tracking: without reports, order is not needed, except in a recording.
+static int init_none(void)
+{
+    rb_process.paused = !rb_options.record[0];
+    return 0;
+}
+
 static enum rb_take next_none(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
     (void)passed;
@@ -62,7 +69,10 @@ static enum rb_take next_random(struct rb_self *me, uintptr_t pc, uint64_t passe
 }
 
 const struct rb_policy rb_policy_all = {.ops = &rb_sample_all, .next = next_all};
-const struct rb_policy rb_policy_none = {.ops = &rb_sample_none, .next = next_none, .gate = gate_none};
+const struct rb_policy rb_policy_none = {.ops = &rb_sample_none,
+                                         .init = init_none,
+                                         .next = next_none,
+                                         .gate = gate_none};
 const struct rb_policy rb_policy_random = {.ops = &rb_sample_random,
                                            .begin = begin_random,
                                            .next = next_random};
