@@ -14,6 +14,7 @@
 #include "run/core/upcalls.h"
 #include "run/intercept/heap.h"
 #include "run/intercept/lifecycle.h"
+#include "run/openmp/omp.h"
 #include "run/record/record.h"
 #include "run/report/race.h"
 #include "run/sampler/sampling.h"

@@ -2,7 +2,6 @@
 #include "run/openmp/omp.h"
 
 #include <errno.h>
-#include <pthread.h>
 
 #include "run/core/upcalls.h"
 #include "run/sync/sync.h"
@@ -17,24 +16,26 @@ bool rb_omp_unseen;
 // ---- memory --------------------------------------------------------------------------------------------
 
 static struct rb_arena records;
+static uint32_t state; // of the arena; 1: a thread is initialising it, 2: done
 
-// Starts a new arena in the child. The parent's records stay mapped and in use by this stack. A lock of the
-// old arena may be held by a thread that does not exist here.
-static void reset_after_fork(void)
+// The lock of the old arena may be held by a thread that does not exist here; or that thread was about to
+// initialise it.
+void rb_omp_after_fork(void)
 {
-    rb_arena_init(&records, rb_options.memory / SHARE);
+    if (state == 2)
+        rb_arena_init(&records, rb_options.memory / SHARE);
+    else
+        state = 0;
 }
 
 static void set_up(void)
 {
-    static uint32_t state; // 1: a thread is initialising, 2: done
     uint32_t none = 0;
 
     if (RB_LIKELY(rb_load_acquire(&state) == 2))
         return;
     if (rb_cas_strong_acquire(&state, &none, 1)) {
         rb_arena_init(&records, rb_options.memory / SHARE);
-        pthread_atfork(NULL, NULL, reset_after_fork);
         rb_store_release(&state, 2);
     }
     while (rb_load_acquire(&state) != 2)

@@ -103,6 +103,8 @@ RB_INLINE struct rb_omp_team *rb_omp_team_of(struct rb_self *me, const struct rb
 
 RB_HIDDEN void *rb_omp_alloc(size_t bytes); // zeroed; NULL when the arena is used up
 RB_HIDDEN void rb_omp_free(void *block, size_t bytes);
+// Starts a new arena in a child. The parent's records stay mapped and in use by this stack.
+RB_HIDDEN void rb_omp_after_fork(void);
 
 // Regions. A team belongs to its creator; a spare one stands for those that could not be allocated.
 extern RB_HIDDEN struct rb_omp_team rb_omp_spare_team;
