@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "inproc/tool.h"
+// Names of modules (modules.h): absolute paths and build-ids.
+#include "inproc/modules.h"
 
-#include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -176,9 +174,9 @@ static RB_NOINLINE const char *look_up(const char *name, uintptr_t address, uint
     return kept ? kept : name;
 }
 
-static const char *absolute_path(const char *name, const struct dl_find_object *file, uintptr_t address)
+static const char *absolute_path(const char *name, uintptr_t from, uintptr_t address)
 {
-    const uint64_t key = rb_unwind_generation() << 48 | (uintptr_t)file->dlfo_map_start;
+    const uint64_t key = rb_unwind_generation() << 48 | from;
 
     for (const struct place *p = places_now(); p; p = p->next)
         if (rb_load_relaxed(&p->key) == key)
@@ -186,25 +184,30 @@ static const char *absolute_path(const char *name, const struct dl_find_object *
     return look_up(name, address, key);
 }
 
+static const char *path_of(const struct rb_module_map *map, uintptr_t address)
+{
+    const char *name = map->entry->l_name;
+
+    if (!name || !name[0])
+        return rb_program_path();
+    return name[0] == '/' ? name : absolute_path(name, map->from, address);
+}
+
 bool rb_module_of(uintptr_t address, struct rb_module *m)
 {
-    struct dl_find_object found;
+    const ElfW(Phdr) * header;
+    struct rb_module_map map;
 
     m->build_id[0] = 0;
-    if (_dl_find_object((void *)address, &found) || !found.dlfo_link_map)
+    if (!rb_module_find(address, &map) || !map.entry)
         return false;
-    m->path = found.dlfo_link_map->l_name;
-    if (!m->path || !m->path[0])
-        m->path = rb_program_path();
-    else if (m->path[0] != '/')
-        m->path = absolute_path(m->path, &found, address);
-    m->bias = found.dlfo_link_map->l_addr;
-    const ElfW(Ehdr) *head = found.dlfo_map_start;
-    if (head->e_ident[0] != ELFMAG0 || head->e_ident[1] != ELFMAG1 || head->e_phentsize != sizeof(ElfW(Phdr)))
-        return true; // the vdso, or a first segment without the file's head
-    const ElfW(Phdr) *segment = (const void *)((const char *)head + head->e_phoff);
-    for (unsigned i = 0; i < head->e_phnum && !m->build_id[0]; i++)
-        if (segment[i].p_type == PT_NOTE)
-            read_build_id((const char *)(m->bias + segment[i].p_vaddr), segment[i].p_memsz, m->build_id);
+    m->path = path_of(&map, address);
+    m->from = map.from;
+    m->to = map.to;
+    m->bias = map.bias;
+    const unsigned count = rb_module_headers(&map, &header); // 0 for the vdso, which has no file
+    for (unsigned i = 0; i < count && !m->build_id[0]; i++)
+        if (header[i].p_type == PT_NOTE)
+            read_build_id((const char *)(m->bias + header[i].p_vaddr), header[i].p_memsz, m->build_id);
     return true;
 }

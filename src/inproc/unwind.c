@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Finds the object of a pc and the call frame information of that object; keeps the table of rules.
 //
-// The C library finds the object (_dl_find_object: no lock, safe in signal handlers, glibc 2.35). Its
+// modules.h finds the object, without a lock and safely in signal handlers. Its
 // program headers tell which bytes are code and which may be read: the parser reads only within one of the
 // object's loaded segments. A frame on the stack keeps its object from being unloaded, so the bytes stay
 // while they are read. A wrong pc (from a wrong rule or a smashed stack) is almost always in no object at
 // all.
 #include "inproc/unwind.h"
 
-#include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <sys/auxv.h>
 
 #include "inproc/cfi.h"
+#include "inproc/modules.h"
 
 // An empty slot means that pc 0 is nowhere in generation 0, which is true.
 struct rb_unwind_slot rb_unwind_slots[1u << RB_UNWIND_SLOTS_LOG2] __attribute__((aligned(4096)));
@@ -30,8 +28,6 @@ struct image {
     unsigned count;
     uintptr_t bias; // address in memory - address in the file's words
 };
-
-#ifdef DLFO_EH_SEGMENT_TYPE
 
 // Finds the loaded segment with all of `flags` that holds the address.
 static bool segment_of(const struct image *image, uintptr_t address, ElfW(Word) flags,
@@ -49,25 +45,6 @@ static bool segment_of(const struct image *image, uintptr_t address, ElfW(Word) 
     return false;
 }
 
-// Reads the program headers behind the ELF header, at the start of the mapping. Headers beyond the first
-// page are not read.
-static bool image_at(uintptr_t start, uintptr_t end, struct image *image)
-{
-    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)start;
-
-    if (start % 4096 != 0 || end - start < 4096)
-        return false;
-    if (header->e_ident[EI_MAG0] != ELFMAG0 || header->e_ident[EI_MAG1] != ELFMAG1 ||
-        header->e_ident[EI_MAG2] != ELFMAG2 || header->e_ident[EI_MAG3] != ELFMAG3)
-        return false;
-    if (header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phoff % 8 != 0 || header->e_phoff > 4096 ||
-        header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > 4096)
-        return false;
-    image->headers = (const ElfW(Phdr) *)(start + header->e_phoff);
-    image->count = header->e_phnum;
-    return true;
-}
-
 // Takes the program's own headers, as the kernel left them: for static programs: their "mapping" is their
 // code alone.
 static bool image_of_program(struct image *image)
@@ -82,13 +59,13 @@ static bool image_of_program(struct image *image)
 
 static bool find_image(uintptr_t pc, struct image *image, struct rb_cfi_bytes *code)
 {
-    struct dl_find_object found;
+    struct rb_module_map module;
 
-    if (_dl_find_object((void *)pc, &found) != 0)
+    if (!rb_module_find(pc, &module))
         return false;
-    image->bias = found.dlfo_link_map ? found.dlfo_link_map->l_addr : 0;
-    if (image_at((uintptr_t)found.dlfo_map_start, (uintptr_t)found.dlfo_map_end, image) &&
-        segment_of(image, pc, PF_X, code))
+    image->bias = module.bias;
+    image->count = rb_module_headers(&module, &image->headers);
+    if (image->count && segment_of(image, pc, PF_X, code))
         return true;
     return image_of_program(image) && segment_of(image, pc, PF_X, code);
 }
@@ -123,16 +100,6 @@ static uint64_t find_rule(uintptr_t pc)
         return RB_RULE_STOP;
     return found == RB_CFI_ENTRY ? rb_cfi_rule(entries, address, pc) : rb_cfi_scan(entries, address, pc);
 }
-
-#else // a C library that needs a lock to find objects: stacks are one frame
-
-static uint64_t find_rule(uintptr_t pc)
-{
-    (void)pc;
-    return RB_RULE_NOWHERE;
-}
-
-#endif
 
 // ---- steps ---------------------------------------------------------------------------------------------
 

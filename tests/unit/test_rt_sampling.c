@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "engine/oracle_check.h"
-#include "inproc/tool.h"
+#include "inproc/modules.h"
 #include "run/access/access.h"
 #include "run/access/address_filter.h"
 #include "run/core/upcalls.h"

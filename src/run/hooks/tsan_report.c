@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inproc/modules.h"
 #include "inproc/text_buffer.h"
 #include "inproc/tool.h"
 #include "run/intercept/descriptors.h"

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "run/intercept/callers.h"
 
-#include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 
 #include "base/types.h"
+#include "inproc/modules.h"
 #include "inproc/unwind.h"
 #include "run/intercept/intercept.h"
 
@@ -93,29 +91,32 @@ bool rb_frees(uintptr_t pc)
 #define PLACES 64u
 static uint64_t known[PLACES];
 
-// Returns true if the file is instrumented. The file with the runtime is the program, which is
+// Returns true if the file of the key is instrumented. The file with the runtime is the program, which is
 // instrumented, or our own library, which is not.
-static bool is_instrumented(const struct dl_find_object *file)
+static RB_NOINLINE bool is_instrumented(uint64_t key)
 {
-    const uintptr_t own = (uintptr_t)&known;
+    const uintptr_t own = (uintptr_t)&known, first_page = key << 16 >> 16;
+    struct rb_module_map file;
 
-    if (own >= (uintptr_t)file->dlfo_map_start && own < (uintptr_t)file->dlfo_map_end)
-        return !file->dlfo_link_map->l_name[0];
-    return rb_asks_for_hooks(file->dlfo_link_map->l_ld, file->dlfo_link_map->l_addr);
+    if (!rb_module_find(first_page, &file) || !file.entry)
+        return false;
+    if (own >= file.from && own < file.to)
+        return !file.entry->l_name[0];
+    return rb_asks_for_hooks(file.entry->l_ld, file.bias);
 }
 
 static bool is_known_as_instrumented(uintptr_t pc)
 {
-    struct dl_find_object file;
+    struct rb_module_map file;
 
-    if (_dl_find_object((void *)pc, &file) || !file.dlfo_link_map)
+    if (!rb_module_find(pc, &file) || !file.entry)
         return false;
-    const uint64_t start = (uint64_t)(uintptr_t)file.dlfo_map_start >> 12;
+    const uint64_t start = file.from >> 12;
     const uint64_t key = rb_unwind_generation() << 48 | start << 12;
     uint64_t *place = &known[rb_hash(start, 32) % PLACES];
     uint64_t word = rb_load_relaxed(place);
     if (RB_UNLIKELY((word & ~(uint64_t)1) != key)) {
-        word = key | is_instrumented(&file);
+        word = key | is_instrumented(key);
         rb_store_relaxed(place, word);
     }
     return word & 1;
@@ -132,12 +133,7 @@ bool rb_caller_counts(uintptr_t pc)
 
 bool rb_frees(uintptr_t pc)
 {
-    struct dl_find_object file, libc;
-
-    if (is_known_as_instrumented(pc))
-        return true;
-    return !_dl_find_object((void *)pc, &file) && !_dl_find_object((void *)RB_REAL(pthread_create), &libc) &&
-           file.dlfo_map_start == libc.dlfo_map_start;
+    return is_known_as_instrumented(pc) || rb_module_is_same(pc, (uintptr_t)RB_REAL(pthread_create));
 }
 #endif
 

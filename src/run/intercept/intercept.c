@@ -2,6 +2,7 @@
 // The interceptors that are generated from their rows, and the look-up of the real functions.
 #include "run/intercept/intercept.h"
 
+#include "inproc/modules.h"
 #include "run/core/upcalls.h"
 #include "run/intercept/callers.h"
 #include "run/intercept/heap.h"
@@ -175,15 +176,6 @@ static void *find_from(void *where, const char *name)
     return found ? found : dlsym(where, name);
 }
 
-// Returns true if the address lies in the module that the runtime is part of.
-static bool is_in_our_module(void *address)
-{
-    struct dl_find_object of_address, of_us;
-
-    return _dl_find_object(address, &of_address) == 0 && _dl_find_object(&rb_real, &of_us) == 0 &&
-           of_address.dlfo_link_map == of_us.dlfo_link_map;
-}
-
 // The program may define a function or two of these itself, so several are asked.
 bool rb_real_is_behind(void)
 {
@@ -198,7 +190,8 @@ void *rb_real_find(void **slot, const char *name)
     const int saved = errno;
     void *found = find_from(RTLD_NEXT, name);
 
-    if (!found && (found = find_from(RTLD_DEFAULT, name)) && is_in_our_module(found))
+    if (!found && (found = find_from(RTLD_DEFAULT, name)) &&
+        rb_module_is_same((uintptr_t)found, (uintptr_t)&rb_real))
         found = NULL;
     rb_store_relaxed(slot, found);
     errno = saved;

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "inproc/modules.h"
 #include "run/core/upcalls.h"
 #include "run/intercept/callers.h"
 #include "run/intercept/intercept.h"
@@ -440,10 +441,10 @@ RB_INTERCEPT(void, quick_exit, (int status))
 static void run_atexit(void *given)
 {
     const struct handler h = *(struct handler *)given;
-    struct dl_find_object file;
+    struct rb_module_map file;
 
     begin_handler();
-    if (!_dl_find_object((void *)(uintptr_t)h.argument, &file))
+    if (rb_module_find((uintptr_t)h.argument, &file))
         ((void (*)(void))(uintptr_t)h.argument)();
 }
 

@@ -3,8 +3,8 @@
 #include "run/intercept/lifecycle.h"
 
 #include <errno.h>
-#include <link.h>
 
+#include "inproc/modules.h"
 #include "run/core/arch.h"
 #include "run/core/upcalls.h"
 #include "run/intercept/intercept.h"
@@ -128,7 +128,8 @@ struct search {
     uintptr_t pc, found;
 };
 
-// Finds the first `ret` behind the address, in the code around it.
+// Finds the first `ret` behind the address, in the code around it. The loader's list has the headers of every
+// file, also where they are beyond the first page (modules.h).
 static int find_return(struct dl_phdr_info *info, size_t size, void *given)
 {
     struct search *s = given;
@@ -148,19 +149,11 @@ static int find_return(struct dl_phdr_info *info, size_t size, void *given)
     return 0;
 }
 
-static bool is_in_our_file(uintptr_t pc)
-{
-    struct dl_find_object ours, of_pc;
-
-    return !_dl_find_object(&loader, &ours) && !_dl_find_object((void *)pc, &of_pc) &&
-           ours.dlfo_map_start == of_pc.dlfo_map_start;
-}
-
 static void *open_from(uintptr_t pc, const char *path, int mode)
 {
     struct search s = {pc, 0};
 
-    if (!is_in_our_file(pc) && !rb_arch_checks_returns())
+    if (!rb_module_is_same(pc, (uintptr_t)&loader) && !rb_arch_checks_returns())
         dl_iterate_phdr(find_return, &s);
     if (s.found)
         return rb_arch_call_from((uintptr_t)RB_REAL(dlopen), path, mode, s.found);

@@ -12,6 +12,7 @@
 
 #include "base/pages.h"
 #include "inproc/host.h"
+#include "inproc/modules.h"
 #include "inproc/tool.h"
 #include "run/intercept/intercept.h"
 #include "run/life/parts.h"

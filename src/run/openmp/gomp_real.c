@@ -3,8 +3,9 @@
 // plugin has loaded for itself, or in one that is not loaded yet.
 #include "run/openmp/gomp.h"
 
-#include <link.h>
 #include <string.h>
+
+#include "inproc/modules.h"
 
 #if !defined(RB_STATIC)
 struct rb_omp_real rb_omp_real;
@@ -81,12 +82,13 @@ bool rb_gomp_is_libomp(void)
     static uint32_t known; // 1: no, 2: yes
     const uint32_t is = rb_load_relaxed(&known);
     const int saved = errno;
-    Dl_info info;
+    struct rb_module_map of;
 
     if (RB_LIKELY(is != 0))
         return is == 2;
     void *real = rb_omp_real_get((void **)(void *)&rb_omp_real.GOMP_parallel, "GOMP_parallel");
-    void *library = real && dladdr(real, &info) ? dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY) : NULL;
+    const char *name = real && rb_module_find((uintptr_t)real, &of) && of.entry ? of.entry->l_name : "";
+    void *library = name[0] ? dlopen(name, RTLD_NOLOAD | RTLD_LAZY) : NULL;
     const bool libomp = library && dlsym(library, "__kmpc_fork_call");
     rb_store_relaxed(&known, libomp ? 2 : 1);
     errno = saved;

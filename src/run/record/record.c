@@ -8,12 +8,12 @@
 // each thread at most the one being written is missing.
 #include "run/record/record.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "inproc/modules.h"
 #include "inproc/text_buffer.h"
 #include "inproc/tool.h"
 #include "run/core/race_event.h"
@@ -169,15 +169,13 @@ static uint64_t hash_text(const char *s)
 static RB_NOINLINE struct recent find_module(uintptr_t pc)
 {
     const uintptr_t span = (uintptr_t)1 << RB_RAW_OFFSET_BITS;
-    struct dl_find_object found;
     struct rb_module file = {.path = ""};
     struct module m = {pc & ~(span - 1), (pc & ~(span - 1)) + span, pc & ~(span - 1), 0};
     struct recent r;
     uint32_t i = 1;
 
-    if (rb_module_of(pc, &file) && _dl_find_object((void *)pc, &found) == 0 && pc - file.bias < span) {
-        m = (struct module){(uintptr_t)found.dlfo_map_start, (uintptr_t)found.dlfo_map_end, file.bias,
-                            hash_text(file.path)};
+    if (rb_module_of(pc, &file) && pc - file.bias < span) {
+        m = (struct module){file.from, file.to, file.bias, hash_text(file.path)};
     } else {
         file.path = "";
         file.build_id[0] = 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/pages.h"
+#include "inproc/modules.h"
 #include "inproc/text_buffer.h"
 #include "inproc/tool.h"
 #include "run/access/access.h"

@@ -12,7 +12,7 @@
 // after a dlclose.
 #include <errno.h>
 
-#include "inproc/tool.h"
+#include "inproc/modules.h"
 #include "inproc/unwind.h"
 #include "run/access/access.h"
 #include "run/sampler/sampling.h"

@@ -2,10 +2,7 @@
 // The table of call sites and gates, the queue of sites to patch, and the patches (docs/explanation/sites.md).
 #include "run/sites/sites.h"
 
-#include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +10,7 @@
 #include "base/pages.h"
 #include "base/types.h"
 #include "inproc/clocks.h"
+#include "inproc/modules.h"
 #include "run/core/arch.h"
 #include "run/core/footprint.h"
 
@@ -61,18 +59,14 @@ struct text {
 // Finds the code in the file at `from` that has a page between the two. Returns false if there is none.
 static bool find_text_between(uintptr_t from, uintptr_t to, struct text *t)
 {
-    struct dl_find_object file;
+    struct rb_module_map file;
+    const ElfW(Phdr) * p;
 
-    if (_dl_find_object((void *)from, &file) || !file.dlfo_link_map)
-        return false;
-    const ElfW(Ehdr) *head = file.dlfo_map_start;
-    if (head->e_ident[0] != ELFMAG0 || head->e_ident[1] != ELFMAG1 || head->e_phentsize != sizeof(ElfW(Phdr)))
-        return false;
-    const ElfW(Phdr) *p = (const void *)((const char *)head + head->e_phoff);
-    for (unsigned i = 0; i < head->e_phnum; i++) {
+    const unsigned count = rb_module_find(from, &file) && file.entry ? rb_module_headers(&file, &p) : 0;
+    for (unsigned i = 0; i < count; i++) {
         if (p[i].p_type != PT_LOAD || !(p[i].p_flags & PF_X) || !(p[i].p_flags & PF_R))
             continue;
-        t->start = file.dlfo_link_map->l_addr + p[i].p_vaddr;
+        t->start = file.bias + p[i].p_vaddr;
         t->end = t->start + p[i].p_filesz;
         t->from = t->start & ~(uintptr_t)(PAGE - 1);
         t->to = (t->end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);

@@ -13,6 +13,7 @@
 
 #include "base/ticks.h"
 #include "inproc/host.h"
+#include "inproc/modules.h"
 #include "inproc/tool.h"
 
 // Requirements of the runtime's files that are built into the agent.

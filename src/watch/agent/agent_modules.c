@@ -6,15 +6,13 @@
 //   - libc and its parts, which run with all signals blocked at times, where an int3 would kill the process;
 //   - this library;
 //   - code of Go: its runtime blocks signals by system calls of its own. docs/explanation/watch.md, "Masks".
-#include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/pages.h"
 #include "inproc/host.h"
+#include "inproc/modules.h"
 #include "inproc/tool.h"
 #include "watch/agent/agent.h"
 
@@ -158,7 +156,7 @@ static bool is_part_of_us(const struct seen *s)
                                (uintptr_t)_dl_find_object};
 
     for (unsigned i = 0; i < RB_LENGTH(known); i++)
-        if (known[i] >= s->from && known[i] < s->to)
+        if (rb_module_is_same(known[i], s->from))
             return true;
     return false;
 }

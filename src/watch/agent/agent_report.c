@@ -11,6 +11,7 @@
 #include "base/append.h"
 #include "base/pages.h"
 #include "inproc/host.h"
+#include "inproc/modules.h"
 #include "inproc/tool.h"
 #include "watch/agent/agent.h"
 
