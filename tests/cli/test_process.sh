@@ -198,4 +198,41 @@ alone and group: INT 0 TERM 1
 group, then alone: INT 0 TERM 2
 TEXT
 diff wanted out || fail "signals: see above"
+
+# --- blocks in a child of fork: the stacks of its own are known, those of its parent's are not any more
+cat >blocks.c <<'C'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int *block;
+__attribute__((noinline)) int *allocate(void) { return malloc(40); }
+static void *work(void *p) { block[1]++; return p; }
+int main(int argc, char **argv) {
+  (void)argv;
+  if (argc > 1)
+    block = allocate();
+  if (fork() == 0) {
+    pthread_t t[2];
+    if (argc == 1)
+      block = allocate();
+    for (int i = 0; i < 2; i++)
+      pthread_create(&t[i], 0, work, 0);
+    for (int i = 0; i < 2; i++)
+      pthread_join(t[i], 0);
+    return 0;
+  }
+  wait(0);
+  return 0;
+}
+C
+"$RAILBIRD" cc -g -O1 blocks.c -o blocks
+run 0 ./blocks
+expect "reports of the child" "$(reports)" 1
+grep -q 'heap block of size 40 .*allocated by main thread' err || fail "the child's block: $(grep -A2 Location err)"
+grep -q '#0 allocate' err || fail "the child's block has no stack: $(grep -A2 Location err)"
+run 0 ./blocks parent
+expect "reports of the child, the block its parent's" "$(reports)" 1
+grep -q 'heap block of size 40' err || fail "the parent's block: $(grep -A2 Location err)"
+! grep -q 'allocated by' err || fail "the parent's block has a stack of the child: $(grep -A2 Location err)"
 finish process

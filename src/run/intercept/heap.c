@@ -27,10 +27,11 @@ static struct place {
     uint64_t seal; // 0: free
     size_t size;
     rb_stack stack;
-    uint32_t thread;
+    uint32_t thread; // its number, and above its 24 bits those of `forks`
     uintptr_t pc;
 } * blocks;
 static uint64_t block_mask;
+static uint32_t forks; // from the start of the first process to this one; 8 bits
 // A bit for each place that is not free. The bits fit a cache: also while tracking
 // is paused, every freed block is looked up.
 static uint64_t *taken;
@@ -52,6 +53,15 @@ int rb_heap_init(size_t bytes)
     taken = (uint64_t *)(blocks + count);
     rb_footprint_map(blocks, mapped);
     return 0;
+}
+
+// Makes the parent's blocks anonymous: its numbers of stacks and threads are void here. A block from 256
+// forks ago would look like one of this process, so the table is emptied then.
+void rb_heap_after_fork(void)
+{
+    forks = (forks + 1) & 0xff;
+    if (forks == 0 && blocks)
+        madvise(blocks, (block_mask + 1) * sizeof(*blocks) + (block_mask + 1) / 8, MADV_DONTNEED);
 }
 
 // Neighbouring blocks have neighbouring places, so that a page of the heap uses few pages of the table. No
@@ -162,8 +172,10 @@ static void add_block(struct rb_self *me, uintptr_t address, size_t size, uintpt
 {
     const bool dear = rb_process.collides || (rb_process.by_cost && !rb_adaptive_affords());
     const rb_stack stack = dear ? 0 : alloc_stack(me, pc);
-    store_block(place_of(address), &(struct rb_block){address, size, stack,
-                                                      dear || stack ? me->id : RB_NO_THREAD, dear ? pc : 0});
+    const uint32_t thread = dear || stack ? me->id : RB_NO_THREAD;
+
+    store_block(place_of(address),
+                &(struct rb_block){address, size, stack, forks << 24 | thread, dear ? pc : 0});
 }
 
 static void remove_block(uintptr_t address)
@@ -181,9 +193,11 @@ bool rb_heap_block(uintptr_t address, struct rb_block *block)
     for (uint64_t i = 0; blocks && i <= block_mask && !found; i++) {
         const struct rb_block b = load_block(&blocks[i]);
         if (b.address && address >= b.address && address - b.address < (b.size ? b.size : 1)) {
-            *block = b;
-            if (b.pc)
-                block->stack = rb_stack_child(0, b.pc);
+            *block = (struct rb_block){b.address, b.size, 0, RB_NO_THREAD, 0};
+            if (b.thread >> 24 == forks) {
+                block->stack = b.pc ? rb_stack_child(0, b.pc) : b.stack;
+                block->thread = b.thread & RB_NO_THREAD;
+            }
             found = true;
         }
     }

@@ -17,6 +17,7 @@ struct rb_block {
 };
 
 RB_HIDDEN int rb_heap_init(size_t bytes);
+RB_HIDDEN void rb_heap_after_fork(void);
 RB_HIDDEN void rb_heap_find_real(void);
 // Finds the live block that holds the address. Returns false if it is not in the table any more.
 RB_HIDDEN bool rb_heap_block(uintptr_t address, struct rb_block *block);
