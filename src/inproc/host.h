@@ -23,9 +23,13 @@
 // Stands for the number of an unknown thread; numbers have 24 bits.
 #define RB_NO_THREAD 0xffffffu
 
+struct sigaction;
+
 struct rb_host {
     bool sandboxed;       // the process filters system calls: only calls that it makes itself are made
     struct rb_arena kept; // memory that stays until the process ends, also in the child of a fork
+    // libc's function, past the library's own; filled in before SIGTRAP is taken (traps.h).
+    int (*sigaction)(int number, const struct sigaction *action, struct sigaction *old);
 };
 extern RB_HIDDEN struct rb_host rb_host;
 extern RB_HIDDEN struct rb_options rb_options; // as the user set them

@@ -14,6 +14,7 @@
  * - pthread_exit: threads end in all ways there are
  */
 #define _GNU_SOURCE
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" // sighold and the like
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -177,6 +178,14 @@ static void way_masks(void)
     sigaction(SIGTRAP, NULL, &old);
     expect(old.sa_handler == on_signal, "another handler of SIGTRAP than asked for");
     expect(signal(SIGTRAP, SIG_DFL) == on_signal, "signal() gives another handler");
+    sigaction(SIGTRAP, NULL, &old);
+    expect(sigismember(&old.sa_mask, SIGTRAP) == 1, "signal() gives another mask");
+    expect(signal(SIGUSR2, on_signal) == on_signal && sigaction(SIGUSR2, NULL, &old) == 0, "no signal()");
+    expect(sigismember(&old.sa_mask, SIGTRAP) == 0, "the mask of a handler before signal() was kept");
+    expect(sighold(SIGTRAP) == 0 && sigset(SIGTRAP, SIG_DFL) == SIG_HOLD, "sighold() was forgotten");
+    expect(sigignore(SIGTRAP) == 0 && raise(SIGTRAP) == 0, "sigignore() did nothing");
+    own_steps((long[16]){0}, 1000);
+    expect(signal(SIGTRAP, SIG_DFL) == SIG_IGN, "signal() gives another handler than sigignore() has set");
     (void)info;
 }
 
@@ -188,6 +197,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
     (void)info;
     on_signal(number);
     u->uc_mcontext.gregs[REG_RIP] += *(const uint8_t *)u->uc_mcontext.gregs[REG_RIP] == 0xf1;
+    errno = ELOOP;
 }
 
 static void way_own(void)
@@ -203,6 +213,9 @@ static void way_own(void)
         own_steps((long[16]){0}, 100);
     }
     expect(handled == 100, "an own int3 or int1 was lost");
+    errno = 0;
+    raise(SIGTRAP);
+    expect(handled-- == 101 && errno == ELOOP, "the handler's errno was changed");
     sigemptyset(&none);
     sigemptyset(&trap);
     sigaddset(&trap, SIGTRAP);

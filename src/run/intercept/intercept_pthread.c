@@ -35,7 +35,7 @@ __attribute__((section(RB_THREAD_BASE))) static void *run_thread(void *given)
 
     rb_arena_free(&rb_process.arena, given, sizeof(s));
     rb_thread_begin(s.self);
-    rb_trap_hide(s.trap_hidden);
+    rb_traps_hide(s.trap_hidden);
     if (s.masked)
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s.mask, NULL, 8);
     return s.function(s.argument);
@@ -105,7 +105,7 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*
                         .argument = argument,
                         .self = child,
                         .masked = !attr || pthread_attr_getsigmask_np(attr, &of_attr),
-                        .trap_hidden = rb_trap_hidden()};
+                        .trap_hidden = rb_traps_hidden()};
     sigfillset(&all);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s->mask, 8);
     const sigset_t mask = s->mask; // `s` belongs to the thread once it runs

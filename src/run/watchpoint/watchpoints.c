@@ -274,7 +274,7 @@ static void count_hit(unsigned number, bool judged)
         *place = (uint8_t)(*place + (*place < LEAST_SHARE));
 }
 
-bool rb_watchpoints_trap(const siginfo_t *info, void *context)
+bool rb_watchpoints_trap(siginfo_t *info, void *context)
 {
     const struct rb_breakpoint_hit hit = rb_breakpoint_hit(info, context);
     struct rb_trapped caught;

@@ -16,7 +16,7 @@
 #include "run/core/upcalls.h"
 
 // Handles a SIGTRAP. Returns true if it was ours.
-RB_HIDDEN bool rb_watchpoints_trap(const siginfo_t *info, void *context);
+RB_HIDDEN bool rb_watchpoints_trap(siginfo_t *info, void *context);
 // Stops the breakpoints if something prevents their use. Called now and then, by one thread at a time.
 // Returns false if there are none.
 RB_HIDDEN bool rb_watchpoints_check(void);

@@ -132,7 +132,7 @@ static void refuse_watch(const char *why)
     struct rb_text t;
 
     rb_agent_missing = why;
-    rb_trap_refused();
+    rb_traps_give_back();
     rb_text_init(&t, line, sizeof(line) - 1);
     rb_put(&t, "Railbird: watch: the program runs unwatched: ");
     rb_put(&t, why);

@@ -20,6 +20,7 @@
 #include "inproc/host.h"
 #include "inproc/spin.h"
 #include "inproc/text_buffer.h"
+#include "inproc/traps.h"
 #include "inproc/unwind.h"
 #include "watch/code_table/code_table.h"
 
@@ -235,13 +236,7 @@ extern RB_HIDDEN uint32_t rb_plant_holds; // while it is not 0, code is not chan
 
 // SIGTRAP (agent_signals.c)
 RB_HIDDEN bool rb_agent_trap_take(void);
-RB_HIDDEN bool rb_trap_is_ours(void);      // false if another handler was put in our place past libc
-RB_HIDDEN bool rb_agent_trap_hidden(void);       // the program believes that it is blocked in this thread
-RB_HIDDEN void rb_trap_drain(void);        // waits until no thread handles a trap
-RB_HIDDEN void rb_trap_begin(bool hidden); // a thread begins: SIGTRAP is taken out of its mask
-RB_HIDDEN void rb_trap_refused(void);      // there will be no traps: masks are the program's own
-// Does the program's syscall(SYS_rt_sigprocmask, ...).
-RB_HIDDEN long rb_trap_mask_by_number(long how, long set, long old, long size);
+RB_HIDDEN void rb_trap_drain(void); // waits until no thread handles a trap
 
 // Real functions (agent_sync.c)
 RB_HIDDEN void *rb_agent_find(void **slot, const char *name);

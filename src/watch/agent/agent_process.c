@@ -101,7 +101,7 @@ RB_EXPORT long syscall(long number, ...)
         a[0] = rb_agent_finish((int)a[0]);
         break;
     case SYS_rt_sigprocmask:
-        return rb_trap_mask_by_number(a[0], a[1], a[2], a[3]);
+        return rb_mask_by_number(number, a[0], (const void *)a[1], (void *)a[2], a[3]);
     default:
         break;
     }

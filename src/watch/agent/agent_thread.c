@@ -181,7 +181,7 @@ static const char *check_world(void)
 {
     if (rb_breakpoints_traced())
         return "a debugger is there";
-    if (!rb_trap_is_ours())
+    if (!rb_traps_installed())
         return "the program has taken SIGTRAP past libc";
     if (rb_breakpoints_unheard() > UNHEARD)
         return "the program blocks SIGTRAP past libc";

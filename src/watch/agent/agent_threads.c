@@ -153,7 +153,8 @@ static void begin_thread(struct rb_watched *me)
     me->os_id = (int32_t)syscall(SYS_gettid);
     find_own_stack(me, (size_t)me->hi);
     rb_agent_me = me;
-    rb_trap_begin(me->trap_hidden);
+    rb_traps_hide(me->trap_hidden);
+    rb_traps_unblock();
     if (key_made)
         RB_NEXT(pthread_setspecific)(key, me);
 }
@@ -245,7 +246,7 @@ static struct rb_watched *prepare_child(const pthread_attr_t *attr, const uintpt
     if (child) {
         const struct rb_unwind_frame caller = {frame[1], (uintptr_t)(frame + 2), frame[0]};
         child->parent = rb_agent_me ? rb_agent_me->id : RB_NO_THREAD;
-        child->trap_hidden = rb_agent_trap_hidden();
+        child->trap_hidden = rb_traps_hidden();
         child->hi = stack_bytes(attr); // until it begins
         child->lo = 0;
         rb_trail_from(&child->created, caller, caller.pc);

@@ -1,10 +1,13 @@
 /*
  * The program has SIGTRAP for itself, a handler, a mask, a wait; its accesses are under a mutex.
  */
+#define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>
 
 #include "fresh.h"
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" // sighold and the like
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static void use_trap(void);
@@ -89,6 +92,11 @@ static void use_trap(void)
     RB_CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
     RB_CHECK(raise(SIGTRAP) == 0 && sigwaitinfo(&set, NULL) == SIGTRAP && traps == 3);
     RB_CHECK(pthread_sigmask(SIG_UNBLOCK, &set, NULL) == 0 && traps == 3);
+    RB_CHECK(sighold(SIGTRAP) == 0 && raise(SIGTRAP) == 0 && traps == 3);
+    RB_CHECK(sigrelse(SIGTRAP) == 0 && traps == 4);
+    RB_CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0 && sigrelse(SIGTRAP) == 0);
+    RB_CHECK(raise(SIGTRAP) == 0 && traps == 5);
+    traps = 3;
     action.sa_handler = SIG_IGN;
     action.sa_flags = 0;
     RB_CHECK(sigaction(SIGTRAP, &action, NULL) == 0 && raise(SIGTRAP) == 0 && traps == 3);

@@ -287,16 +287,16 @@ static uint64_t take_handler(int number)
 
 static void call_handler(uint64_t word, int number, siginfo_t *info, void *context)
 {
-    const bool hidden = rb_trap_hidden(); // in the mask that comes back when it returns
+    const bool hidden = rb_traps_hidden(); // in the mask that comes back when it returns
 
-    rb_trap_unblock();
-    if (word & STAYS_OPEN && (number != SIGTRAP || !rb_trap_taken))
+    rb_traps_unblock();
+    if (word & STAYS_OPEN && (number != SIGTRAP || !rb_traps_taken))
         syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &(uint64_t){rb_signal_bit(number)}, NULL, 8);
     if (word & TAKES_INFO)
         function_of(word)(number, info, context);
     else
         ((void (*)(int))(void (*)(void))function_of(word))(number);
-    rb_trap_hide(hidden);
+    rb_traps_hide(hidden);
 }
 
 void rb_on_signal(int number, siginfo_t *info, void *context)
@@ -308,13 +308,10 @@ void rb_on_signal(int number, siginfo_t *info, void *context)
     const int ignoring = me ? me->ignore_sync : 0, inside = me ? me->inside_mutex : 0;
     uint64_t word = 0;
 
-    if (number == SIGTRAP && rb_trap_of_watchpoint(info, context)) {
-        errno = saved;
-        return;
-    }
     if (me && me->busy && !is_fault(number, info)) {
         rb_signal_defer(me, number, info, context);
-    } else if ((number != SIGTRAP || !rb_trap_arrived(info, context)) && rb_signal_oldest(me, number, info)) {
+    } else if ((number != SIGTRAP || !rb_traps_taken || !rb_traps_settle(info, context)) &&
+               rb_signal_oldest(me, number, info)) {
         if (me && me->busy)
             step = break_step(me, number, info, context);
         if ((number == SIGSEGV || number == SIGBUS) && is_fault(number, info))
@@ -375,8 +372,8 @@ int rb_signal_action(int number, const struct sigaction *action, struct sigactio
             restore_asked(&wanted, previous);
         action = &wanted;
     }
-    if (number == SIGTRAP && rb_trap_taken)
-        return rb_trap_action(action, old);
+    if (number == SIGTRAP && rb_traps_taken)
+        return rb_traps_action(action, old);
     const bool handles = action && rb_signal_has_handler(action);
     if (handles) {
         mine = make_action(action);
@@ -397,3 +394,8 @@ RB_INTERCEPT(int, sigaction, (int number, const struct sigaction *action, struct
 {
     return rb_signal_action(number, action, old);
 }
+
+#define RB_SIGNAL_FUNCTION RB_INTERCEPT
+#define RB_SIGNAL_ACTION   rb_signal_action
+#define RB_SIGNAL_MASK     rb_signal_mask
+#include "inproc/signal_functions.h"

@@ -10,13 +10,8 @@
 #ifndef RB_RUN_INTERCEPT_SIGNALS_SIGNALS_H
 #define RB_RUN_INTERCEPT_SIGNALS_SIGNALS_H
 
+#include "inproc/traps.h"
 #include "run/core/upcalls.h"
-
-// Returns the signal's bit in a set of 64, from signal 1; 0 for an invalid number.
-RB_INLINE uint64_t rb_signal_bit(int number)
-{
-    return number > 0 && number < _NSIG ? UINT64_C(1) << (number - 1) : 0;
-}
 
 RB_HIDDEN uintptr_t rb_signal_object(int number); // an address of ours that stands for the signal
 RB_HIDDEN void rb_signal_came(struct rb_self *me, int number); // SIGCHLD: or the end of a child was seen
@@ -24,7 +19,8 @@ RB_HIDDEN void rb_signal_came(struct rb_self *me, int number); // SIGCHLD: or th
 RB_HIDDEN void rb_before_child(void);
 RB_HIDDEN void rb_after_child(void);                           // its end was seen; outside the guard
 RB_HIDDEN void rb_signal_sent(struct rb_self *me, int number); // to a process, ours or another
-RB_HIDDEN void rb_on_signal(int number, siginfo_t *info, void *context); // our handler of all signals
+RB_HIDDEN void rb_on_signal(int number, siginfo_t *info,
+                            void *context); // our handler; behind rb_traps_* for SIGTRAP
 // rb_timer_made: timer_create has made a timer. rb_timer_set: a timer is about to be set, by setitimer
 // (`which`) or timer_settime (-1). Inside the guard.
 RB_HIDDEN void rb_timer_made(const struct sigevent *event);
@@ -59,27 +55,8 @@ RB_HIDDEN bool rb_signal_oldest(struct rb_self *me, int number, siginfo_t *info)
 // delivered. Their tokens were taken by signalfd in a handler, or by SIG_IGN.
 RB_HIDDEN void rb_signal_forget(struct rb_self *me, const sigset_t *mask);
 
-RB_INLINE bool rb_signal_has_handler(const struct sigaction *a)
-{
-    return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN; // whether or not SA_SIGINFO is set
-}
+// ---- signals_trap.c ------------------------------------------------------------------------------------
 
-// ---- signals_trap.c: SIGTRAP, while watchpoints need it ------------------------------------------------
-
-extern RB_HIDDEN bool rb_trap_taken;
-// rb_trap_of_watchpoint returns true if the SIGTRAP came from a watchpoint and was handled; inside the
-// guard or outside. rb_trap_arrived handles another one, outside the guard. It returns false if the
-// program's handler is to be called; then its mask is set.
-RB_HIDDEN bool rb_trap_of_watchpoint(siginfo_t *info, void *context);
-RB_HIDDEN bool rb_trap_arrived(siginfo_t *info, void *context);
-// Does the work of sigaction for SIGTRAP, once it is taken.
-RB_HIDDEN int rb_trap_action(const struct sigaction *action, struct sigaction *old);
-// Returns true if the program's mask blocks SIGTRAP. A new thread
-// inherits this from its creator by rb_trap_hide.
-RB_HIDDEN bool rb_trap_hidden(void);
-RB_HIDDEN void rb_trap_hide(bool hidden);
-// Unblocks SIGTRAP, which the program's mask, or that of its next handler, may block.
-RB_HIDDEN void rb_trap_unblock(void);
 // Does the work of sigprocmask.
 RB_HIDDEN int rb_signal_mask(int how, const sigset_t *set, sigset_t *old);
 
