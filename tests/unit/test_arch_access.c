@@ -61,6 +61,9 @@ static void accesses(void **state)
         ROW("\xff\x83\x00\x01\x00\x00", true, true, 4, RBX + 256, false), // incl 256(%rbx)
         ROW("\x8b\x04\x25\x40\x00\x00\x00", true, false, 4, 0x40, false), // mov 0x40,%eax
         ROW("\xf7\xb3\x10\x00\x00\x00", true, false, 4, RBX + 16, false), // divl 16(%rbx)
+        ROW("\x8a\x23", true, false, 1, RBX, false),                      // mov (%rbx),%ah
+        ROW("\x8a\x3b", true, false, 1, RBX, true),                       // mov (%rbx),%bh
+        ROW("\x66\x0f\xd4\x03", true, false, 16, RBX, false),             // paddq (%rbx),%xmm0
     };
 
     (void)state;
@@ -92,11 +95,14 @@ static void relative(void **state)
 static void no_accesses(void **state)
 {
     (void)state;
-    assert_false(CODE("\x48\x8d\x43\x08").memory);     // lea
-    assert_false(CODE("\x0f\x1f\x40\x00").memory);     // nop
-    assert_false(CODE("\xb8\x01\x02\x03\x04").memory); // mov $,%eax: a call asleep
-    assert_true(CODE("\x8b\x44\x24\x08").on_frame);    // mov 8(%rsp),%eax
-    assert_true(CODE("\x8b\x45\xf8").on_frame);        // mov -8(%rbp),%eax
+    assert_false(CODE("\x48\x8d\x43\x08").memory);                         // lea
+    assert_false(CODE("\x0f\x1f\x40\x00").memory);                         // nop
+    assert_false(CODE("\xb8\x01\x02\x03\x04").memory);                     // mov $,%eax: a call asleep
+    assert_false(CODE("\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00").memory); // cs nopw
+    assert_false(CODE("\x41\xbc\x0a\x00\x00\x00").memory);                 // mov $10,%r12d
+    assert_false(CODE("\x66\x0f\x60\x03").known);                          // punpcklbw may take a half
+    assert_true(CODE("\x8b\x44\x24\x08").on_frame);                        // mov 8(%rsp),%eax
+    assert_true(CODE("\x8b\x45\xf8").on_frame);                            // mov -8(%rbp),%eax
 }
 
 // None of these may be taken for a plain access, or be passed by on the way to one.
@@ -121,6 +127,8 @@ static void barriers(void **state)
     assert_true(CODE("\x48\x83\xec\x08").barrier);     // sub $8,%rsp
     assert_true(CODE("\x64\x8b\x04\x25\x00\x00\x00\x00").barrier); // mov %fs:0,%eax
     assert_true(CODE("\x0f\x05").barrier);                         // syscall
+    assert_true(CODE("\xbc\x00\x00\x00\x00").barrier);             // mov $0,%esp
+    assert_true(CODE("\xc5\xf8\x90\x03").barrier);                 // kmovw (%rbx),%k0: not setcc
 }
 
 int main(void)
