@@ -42,6 +42,19 @@ static inline void rb_put_number(struct rb_text *t, uint64_t n)
         rb_put_char(t, digits[--i]);
 }
 
+// Puts a number of parts: with 3 digits 1234 is "1.234".
+static inline void rb_put_parts(struct rb_text *t, uint64_t n, unsigned digits)
+{
+    uint64_t one = 1;
+
+    for (unsigned i = 0; i < digits; i++)
+        one *= 10;
+    rb_put_number(t, n / one);
+    rb_put_char(t, '.');
+    while (one /= 10)
+        rb_put_char(t, (char)('0' + n / one % 10));
+}
+
 static inline void rb_put_hex(struct rb_text *t, uint64_t n)
 {
     int shift = 60;

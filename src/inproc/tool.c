@@ -14,6 +14,7 @@
 #include "base/append.h"
 #include "base/pages.h"
 #include "inproc/host.h"
+#include "inproc/traps.h"
 
 #define STACK_BYTES 65536u
 #define MOST_ENV    RB_TOOL_ENVIRONMENT
@@ -149,10 +150,7 @@ static int exec_tool(void *given)
 // Runs in the process in the middle, which shares our memory all the time.
 static int run_middle(void *given)
 {
-    static const struct {
-        void *handler;
-        unsigned long flags, restorer, mask;
-    } standard;
+    static const struct rb_kernel_action standard;
     struct launch *l = given;
     int status = 0;
 

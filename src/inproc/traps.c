@@ -155,10 +155,7 @@ void rb_traps_give_back(void)
 
 bool rb_traps_installed(void)
 {
-    struct {
-        void (*handler)(int, siginfo_t *, void *);
-        unsigned long flags, restorer, mask;
-    } now;
+    struct rb_kernel_action now;
 
     return syscall(SYS_rt_sigaction, (long)SIGTRAP, NULL, &now, 8L) == 0 && now.handler == on_trap;
 }

@@ -14,6 +14,14 @@
 
 #include "inproc/host.h"
 
+// The layout of the system call rt_sigaction.
+struct rb_kernel_action {
+    void (*handler)(int, siginfo_t *, void *);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+};
+
 // The functions run in the handler, with all signals blocked.
 struct rb_trap_owner {
     // Handles a SIGTRAP of ours. Returns false if it is of other origin.

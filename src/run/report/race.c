@@ -280,15 +280,9 @@ static uint32_t put_location(struct rb_text *t, uintptr_t address)
 static void put_time(struct rb_text *t)
 {
     struct timespec now;
-    uint64_t ms;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    ms = (uint64_t)now.tv_nsec / 1000000;
-    rb_put_number(t, (uint64_t)now.tv_sec);
-    rb_put_char(t, '.');
-    rb_put_char(t, (char)('0' + ms / 100));
-    rb_put_char(t, (char)('0' + ms / 10 % 10));
-    rb_put_char(t, (char)('0' + ms % 10));
+    rb_put_parts(t, (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, 3);
 }
 
 // Writes the head of a record. In a sandboxed process the reporter adds the time.

@@ -32,6 +32,7 @@
 
 #include "base/report_ring.h"
 #include "inproc/tool.h"
+#include "inproc/traps.h"
 #include "run/core/arch.h"
 #include "run/core/upcalls.h"
 
@@ -204,10 +205,7 @@ static void await_tool(struct launch *l)
 
 static int run_middle(void *given)
 {
-    static const struct {
-        void *handler;
-        unsigned long flags, restorer, mask;
-    } standard;
+    static const struct rb_kernel_action standard;
     struct launch *l = given;
 
     syscall(SYS_prctl, PR_SET_NAME, "railbird-report");

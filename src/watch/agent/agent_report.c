@@ -155,7 +155,6 @@ static const char *const words[] = {
 static void put_head(struct rb_text *t, const struct rb_pair *p)
 {
     static const char *const modes[] = {"", "clock", "collide", "both"};
-    const uint64_t ms = rb_agent_clock(CLOCK_REALTIME) / 1000000u;
     struct utsname host;
 
     rb_put(t, p->verdict == RB_VERDICT_CLOCK ? "{\"evidence\":\"clock\"" : "{\"evidence\":\"collision\"");
@@ -168,10 +167,7 @@ static void put_head(struct rb_text *t, const struct rb_pair *p)
     rb_put(t, ",\"host\":");
     rb_put_string(t, uname(&host) ? "" : host.nodename);
     rb_put(t, ",\"time\":");
-    rb_put_number(t, ms / 1000);
-    rb_put_char(t, '.');
-    for (unsigned part = 100; part; part /= 10)
-        rb_put_char(t, (char)('0' + ms / part % 10));
+    rb_put_parts(t, rb_agent_clock(CLOCK_REALTIME) / 1000000u, 3);
     rb_put(t, ",\"sampler\":\"watch\",\"engine\":");
     rb_put_string(t, modes[rb_agent.mode]);
     rb_put(t, ",\"program\":");
@@ -291,12 +287,7 @@ void rb_report_candidates(const struct rb_pair *list, const bool *wanted, unsign
 
 static void put_share(struct rb_text *t, double share)
 {
-    const uint64_t hundredths = (uint64_t)(share * 10000 + 0.5);
-
-    rb_put_number(t, hundredths / 100);
-    rb_put_char(t, '.');
-    rb_put_char(t, (char)('0' + hundredths / 10 % 10));
-    rb_put_char(t, (char)('0' + hundredths % 10));
+    rb_put_parts(t, (uint64_t)(share * 10000 + 0.5), 2);
 }
 
 static void put_line(struct rb_text *t)

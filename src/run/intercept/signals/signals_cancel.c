@@ -15,13 +15,6 @@
 
 #define LIBC_CANCELS 32 // libc's sigaction refuses this number
 
-struct kernel_action { // the layout of rt_sigaction
-    void (*handler)(int, siginfo_t *, void *);
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-};
-
 static void (*libcs)(int, siginfo_t *, void *);
 
 static void handle_cancel(int number, siginfo_t *info, void *context)
@@ -66,7 +59,7 @@ static void install_libc_handler(void)
 // A libc with another handler is left alone.
 static void stand_in_front(void)
 {
-    struct kernel_action a;
+    struct rb_kernel_action a;
     int state;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state); // joining would be a point of cancellation
