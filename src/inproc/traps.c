@@ -219,28 +219,92 @@ void rb_traps_unblock(void)
     syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, 8L);
 }
 
-// Hides SIGTRAP in the new mask. One that has waited comes if the program has unblocked it.
-static void hide_mask(void)
+static void deliver_waiting(void)
 {
-    rb_traps_unblock();
     if (!waiting || hidden)
         return;
     waiting = false;
     send_to_thread(&waiting_is);
 }
 
+// A change of the mask where SIGTRAP is never blocked: the kernel gets the set without it. A handler that the change lets
+// through would run with SIGTRAP blocked if it was taken out afterwards.
+struct change {
+    bool was, becomes; // hidden
+};
+
+static bool is_never_blocked(void)
+{
+    return rb_load_relaxed(&rb_traps_taken) && owner->never_blocked;
+}
+
+// Begins a change by a set, if one is given, that has SIGTRAP in it or not.
+static struct change begin_change(long how, bool given, bool has)
+{
+    struct change c = {hidden, hidden};
+
+    if (given)
+        c.becomes = how == SIG_SETMASK ? has : how == SIG_BLOCK ? c.was || has : c.was && !has;
+    hidden = c.becomes;
+    return c;
+}
+
+static void end_change(const struct change *c, bool done)
+{
+    hidden = done ? c->becomes : c->was; // a handler may have run, and changed it for itself
+    deliver_waiting();
+}
+
 int rb_traps_mask(int (*real)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set, sigset_t *old)
 {
-    show_mask();
+    sigset_t mine;
+
+    if (!is_never_blocked()) {
+        show_mask();
+        const int r = real(how, set, old);
+        rb_traps_unblock();
+        return r;
+    }
+    const struct change c = begin_change(how, set != NULL, set && sigismember(set, SIGTRAP) == 1);
+    if (set) {
+        mine = *set;
+        sigdelset(&mine, SIGTRAP);
+        set = &mine;
+    }
     const int r = real(how, set, old);
-    hide_mask();
+    if (r == 0 && old && c.was)
+        sigaddset(old, SIGTRAP);
+    end_change(&c, r == 0);
     return r;
+}
+
+// Returns true if the kernel can read a mask there: it does so before it looks at `how`.
+static bool is_mask_readable(const void *set)
+{
+    const int saved = errno;
+    const bool fault = syscall(SYS_rt_sigprocmask, -1L, set, NULL, 8L) && errno == EFAULT;
+
+    errno = saved;
+    return !fault;
 }
 
 long rb_mask_by_number(long number, long how, const void *set, void *old, long size)
 {
-    show_mask();
-    const long r = syscall(number, how, set, old, size);
-    hide_mask();
+    uint64_t mine = 0;
+
+    if (!is_never_blocked() || size != sizeof(mine) || (set && !is_mask_readable(set))) {
+        show_mask();
+        const long r = syscall(number, how, set, old, size);
+        rb_traps_unblock();
+        return r;
+    }
+    if (set)
+        __builtin_memcpy(&mine, set, sizeof(mine));
+    const struct change c = begin_change(how, set != NULL, mine & BIT);
+    mine &= ~BIT;
+    const long r = syscall(number, how, set ? &mine : NULL, old, size);
+    if (r == 0 && old && c.was)
+        *(uint64_t *)old |= BIT;
+    end_change(&c, r == 0);
     return r;
 }

@@ -4,7 +4,7 @@
  * - fork: children that run the same code, and end by themselves
  * - vfork: children that run the same code in the parent's memory, then exec
  * - clone: children by clone, with and without shared memory
- * - suspend: handlers that run with all signals blocked, SIGTRAP among them, by sigsuspend, ppoll and sa_mask
+ * - suspend: handlers that run with all signals blocked, SIGTRAP among them, by sigsuspend, ppoll, sa_mask and masks
  * - masks: what the program asks of masks and handlers is what it is told
  * - own: an int3 and an int1 of the program's own, with a handler; a SIGTRAP that is sent while it is blocked
  * - seccomp: a filter that allows next to nothing
@@ -149,6 +149,16 @@ static void way_suspend(void)
             sigsuspend(&most);
         else
             ppoll(NULL, 0, &second, &most);
+    }
+    sigemptyset(&most);
+    sigaddset(&most, SIGUSR1);
+    for (int i = 0; i < 2000; i++) { // the change of the mask lets the handler run
+        pthread_sigmask(SIG_BLOCK, &all, NULL);
+        pthread_kill(pthread_self(), SIGUSR1);
+        if (i & 1)
+            pthread_sigmask(SIG_UNBLOCK, &most, NULL);
+        else
+            syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &most, NULL, 8);
     }
     sigemptyset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
