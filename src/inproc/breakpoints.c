@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -50,6 +51,18 @@ unsigned rb_breakpoint_piece(uintptr_t address, uint64_t size)
     while (bytes > size || address % bytes)
         bytes /= 2;
     return bytes;
+}
+
+int rb_breakpoint_value(uintptr_t address, uint64_t bytes, uint64_t *value)
+{
+    const struct iovec from = {(void *)address, bytes < 8 ? bytes : 8}, to = {value, sizeof(*value)};
+    const int saved = errno;
+
+    *value = 0;
+    const long got = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1L, &from, 1L, 0L);
+    const int error = got >= 0 ? 0 : errno;
+    errno = saved;
+    return got == (long)from.iov_len ? 0 : error ? error : EFAULT;
 }
 
 bool rb_breakpoint_set(unsigned number, uintptr_t address, unsigned bytes, bool writes_only)

@@ -55,6 +55,8 @@ int64_t rb_breakpoints_unheard(void);
 
 // Returns the largest piece at the beginning of the bytes that one can cover: 1, 2, 4 or 8, aligned.
 unsigned rb_breakpoint_piece(uintptr_t address, uint64_t size);
+// Reads up to 8 bytes by the kernel, for which a fault is no signal. Returns 0 or an errno.
+int rb_breakpoint_value(uintptr_t address, uint64_t bytes, uint64_t *value);
 // Sets or moves one, in all threads; one caller at a time. Returns false if the descriptor is not ours any
 // more.
 bool rb_breakpoint_set(unsigned number, uintptr_t address, unsigned bytes, bool writes_only);

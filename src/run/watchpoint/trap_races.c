@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -186,14 +185,10 @@ static unsigned set_breakpoint(struct rb_self *me, struct rb_site *site, const s
     return got;
 }
 
-// Reads the value by the kernel, which does not fault: the bytes that a hook announces need not exist.
-// Returns false if it cannot be read.
+// Reads the value. The bytes that a hook announces need not exist. Returns false if they cannot be read.
 static bool read_value(const struct rb_memory_access *t, uint64_t *value)
 {
-    const struct iovec from = {(void *)t->address, t->size < 8 ? t->size : 8}, to = {value, 8};
-
-    *value = 0;
-    return syscall(SYS_process_vm_readv, (long)syscall(SYS_getpid), &to, 1L, &from, 1L, 0L) > 0;
+    return rb_breakpoint_value(t->address, t->size, value) == 0;
 }
 
 // Waits until the use has ended, or the time is up. Outside the guard: the program's handlers run

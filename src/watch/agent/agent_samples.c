@@ -177,18 +177,11 @@ static uint64_t value_at(uintptr_t address, unsigned bytes)
 // would be ours, so the kernel reads.
 static bool read_value(uintptr_t address, unsigned bytes, uint64_t *value)
 {
-    struct {
-        const void *base;
-        size_t bytes;
-    } to = {value, bytes}, from = {(const void *)address, bytes};
+    const int error = rb_breakpoint_value(address, bytes, value);
 
-    *value = 0;
-    if (syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1L, &from, 1L, 0L) == (long)bytes)
-        return true;
-    if (errno == EFAULT)
-        return false;
-    *value = value_at(address, bytes); // not permitted
-    return true;
+    if (error && error != EFAULT) // not permitted
+        *value = value_at(address, bytes);
+    return error != EFAULT;
 }
 
 static void report_changed(struct setting *s)
