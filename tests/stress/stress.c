@@ -259,7 +259,7 @@ int main(int argc, char **argv)
     do {
         usleep(10000);
         clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (now.tv_sec - end.tv_sec < seconds);
+    } while ((now.tv_sec - end.tv_sec) * 1000000000 + now.tv_nsec - end.tv_nsec < seconds * 1000000000l);
     atomic_store(&stop, true);
     for (int i = 0; i < count; i++)
         pthread_join(workers[i], NULL);
