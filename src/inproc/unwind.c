@@ -65,9 +65,7 @@ static bool find_image(uintptr_t pc, struct image *image, struct rb_cfi_bytes *c
         return false;
     image->bias = module.bias;
     image->count = rb_module_headers(&module, &image->headers);
-    if (image->count && segment_of(image, pc, PF_X, code))
-        return true;
-    return image_of_program(image) && segment_of(image, pc, PF_X, code);
+    return (image->count || image_of_program(image)) && segment_of(image, pc, PF_X, code);
 }
 
 static bool find_header(const struct image *image, struct rb_cfi_bytes *header)
