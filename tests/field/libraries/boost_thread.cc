@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     });
     long taken = 0;
     std::unique_ptr<long> item;
-    while (queue.wait_pull_front(item) == boost::concurrent::queue_op_status::success)
+    while (queue.wait_pull(item) == boost::concurrent::queue_op_status::success)
         taken += *item;
 
     long futures = 0;

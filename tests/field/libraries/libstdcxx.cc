@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Packages: libstdc++-12-dev
 // Flags: -std=c++20
+// Known: std::ctype<char>::narrow.* -- a cache in a shared facet, filled without synchronization: GCC bug 77704
 // libstdc++: exceptions that threads hand on, futures, shared pointers and their free functions, locales, regular expressions,
 // one-time calls, pools of memory, semaphores, latches, barriers, and stop tokens.
 #include "planted.h"
@@ -67,17 +68,17 @@ static long hand_on_exceptions()
     }
     for (int i = 0; i < ROUNDS; i++) {
         std::exception_ptr held = std::make_exception_ptr(Failure(0, &destroyed));
-        auto read = [held, &destroyed] {
+        auto hold = [held](bool writes) {
             try {
                 std::rethrow_exception(held);
-            } catch (const Failure &failure) {
-                if (failure.destroyed != &destroyed)
-                    abort();
+            } catch (Failure &failure) {
+                if (writes) // the destructor reads it, maybe in the other thread
+                    failure.number = 1;
             }
         };
-        std::vector<std::jthread> readers;
-        readers.emplace_back(read);
-        readers.emplace_back(std::move(read));
+        std::vector<std::jthread> holders;
+        holders.emplace_back(hold, true);
+        holders.emplace_back(std::move(hold), false);
         held = nullptr;
     }
     return seen + (destroyed >= seen);
