@@ -64,7 +64,7 @@ run_once() {
   (
     cd "$out"
     RAILBIRD_OPTIONS="exitcode=0 max_reports=0 report=json:$to.json $options" TSAN_OPTIONS="exitcode=0 log_path=$to.tsan" LC_ALL=C.UTF-8 \
-      exec timeout -k 5 60 "$@"
+      exec timeout -k 5 30 "$@"
   ) >"$to.out" 2>"$to.err" </dev/null || status=$? # a crash is this line of the output
   echo "status $status" >>"$to.out"
 }

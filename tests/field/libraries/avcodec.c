@@ -4,6 +4,7 @@
 // libavcodec: a video encoded by threads, and decoded by frame threads into buffers that the program makes and frees, in whatever
 // thread asks for them.
 #include "planted.h"
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" // thread_safe_callbacks: this version wants it
 #include <libavcodec/avcodec.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/opt.h>
@@ -68,8 +69,10 @@ static AVCodecContext *open_codec(const AVCodec *codec, int thread_type)
     context->thread_count = 3;
     context->thread_type = thread_type;
     context->flags |= AV_CODEC_FLAG_BITEXACT;
-    if (!av_codec_is_encoder(codec))
+    if (!av_codec_is_encoder(codec)) {
         context->get_buffer2 = get_buffer;
+        context->thread_safe_callbacks = 1;
+    }
     if (avcodec_open2(context, codec, NULL))
         abort();
     return context;

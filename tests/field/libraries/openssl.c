@@ -23,6 +23,8 @@ static X509 *certificates[COUNT];
 static struct counted *blocks[COUNT];
 static int block_index;
 static long once_value, under_rwlock, freed, counted_sum;
+static _Thread_local long freed_here; // without a lock: that would order the threads as well
+static pthread_barrier_t start;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void use(int thread)
@@ -49,46 +51,48 @@ static void free_block(void *parent, void *data, CRYPTO_EX_DATA *all, int index,
     (void)b;
     if (!block)
         return;
-    long value = *block;
+    freed_here += *block;
     free(block);
-    pthread_mutex_lock(&lock);
-    freed += value;
-    pthread_mutex_unlock(&lock);
 }
 
 static void *run(void *argument)
 {
-    long me = (long)argument;
+    long me = (long)argument, counted_here = 0;
     unsigned char digest[EVP_MAX_MD_SIZE];
+    pthread_barrier_wait(&start);
     CRYPTO_THREAD_run_once(&once, set_once);
     for (int i = 0; i < COUNT; i++) {
-        if (i % 2 == me) // one of the two threads writes, the last one's free reads
-            *(long *)X509_get_ex_data(certificates[i], block_index) += once_value;
-        X509_free(certificates[i]);
-
         int left;
         if (i % 2 != me)
             blocks[i]->value += i;
         CRYPTO_atomic_add(&blocks[i]->references, -1, &left, NULL);
         if (!left) {
-            long value = blocks[i]->value;
+            counted_here += blocks[i]->value;
             free(blocks[i]);
-            pthread_mutex_lock(&lock);
-            counted_sum += value;
-            pthread_mutex_unlock(&lock);
         }
-
+    }
+    for (int i = 0; i < COUNT; i++) {
+        if (i % 2 == me) // one of the two threads writes, the last one's free reads
+            *(long *)X509_get_ex_data(certificates[i], block_index) += once_value;
+        X509_free(certificates[i]);
+    }
+    for (int i = 0; i < COUNT; i++) {
         CRYPTO_THREAD_write_lock(rwlock);
         under_rwlock++;
         CRYPTO_THREAD_unlock(rwlock);
         EVP_Digest(&i, sizeof i, digest, NULL, EVP_sha256(), NULL);
     }
+    pthread_mutex_lock(&lock);
+    freed += freed_here;
+    counted_sum += counted_here;
+    pthread_mutex_unlock(&lock);
     return NULL;
 }
 
 int main(int argc, char **argv)
 {
     pthread_t threads[2];
+    pthread_barrier_init(&start, NULL, 2);
     rwlock = CRYPTO_THREAD_lock_new();
     block_index = X509_get_ex_new_index(0, NULL, NULL, NULL, free_block);
     for (int i = 0; i < COUNT; i++) {
