@@ -2,8 +2,8 @@
 // Packages: libcds-dev
 // Flags: -std=c++17 -lcds
 // CDS: containers in headers; hazard pointers, and so the moment a block is freed, in the library.
+// Not its lists: unlinking a node publishes the next one without a release (michael_list.h:276), a race of theirs.
 #include "planted.h"
-#include <cds/container/michael_kvlist_hp.h>
 #include <cds/container/msqueue.h>
 #include <cds/container/treiber_stack.h>
 #include <cds/gc/hp.h>
@@ -30,7 +30,6 @@ static void run()
 {
     cds::container::MSQueue<cds::gc::HP, Value> queue;
     cds::container::TreiberStack<cds::gc::HP, Value> stack;
-    cds::container::MichaelKVList<cds::gc::HP, int, Value> list;
     std::vector<std::thread> threads;
     long sums[2] = {0, 0};
     for (int t = 0; t < 2; t++)
@@ -39,8 +38,6 @@ static void run()
             for (int i = 0; i < COUNT; i++) {
                 queue.push({std::make_shared<long>(i), i});
                 stack.push({std::make_shared<long>(i), i});
-                list.insert(i % 20 + 100 * t, Value{std::make_shared<long>(i), i});
-                list.erase((i + 10) % 20 + 100 * t);
             }
             cds::threading::Manager::detachThread();
         });
@@ -55,10 +52,6 @@ static void run()
                 while (!stack.pop(value))
                     std::this_thread::yield();
                 sums[t] += *value.block + value.number;
-                list.find(i % 20 + 100 * t, [](auto &item) {
-                    if (*item.second.block != item.second.number)
-                        abort();
-                });
             }
             cds::threading::Manager::detachThread();
         });
