@@ -91,7 +91,10 @@ int main(int argc, char **argv)
     long handed = 0, seen = 0;
     boost::latch latch(1);
     boost::thread waiter([&] {
-        latch.wait();
+        {
+            boost::this_thread::disable_interruption kept; // the wait would be interrupted as well
+            latch.wait();
+        }
         seen = handed;
         try {
             for (;;)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Packages: libconcurrentqueue-dev
 // Flags: -std=c++17
-// moodycamel's queue, all in its header: compiled with the program, so that its atomics are seen.
+// moodycamel's queue, all in its header: compiled with the program, so that its atomics are seen. With
+// producer tokens: without, the last reader of a block passes it on without an acquire (concurrentqueue.h:1587), a race of its.
 #include "planted.h"
 #include <concurrentqueue/blockingconcurrentqueue.h>
 #include <concurrentqueue/concurrentqueue.h>
@@ -28,10 +29,10 @@ int main(int argc, char **argv)
     std::vector<std::thread> threads;
     for (int t = 0; t < 2; t++)
         threads.emplace_back([&] {
-            moodycamel::ProducerToken token(queue);
+            moodycamel::ProducerToken token(queue), blocking_token(blocking);
             for (int i = 0; i < COUNT; i++) {
                 queue.enqueue(token, std::make_unique<long>(i));
-                blocking.enqueue(std::make_unique<long>(i));
+                blocking.enqueue(blocking_token, std::make_unique<long>(i));
             }
         });
     long sums[2] = {0, 0};
