@@ -10,7 +10,7 @@
 
 enum { COUNT = 100 };
 static rd_kafka_t *producer;
-static long delivered, polled;
+static long delivered, reports;
 
 static void use(int thread)
 {
@@ -25,6 +25,7 @@ static void on_delivery(rd_kafka_t *kafka, const rd_kafka_message_t *message, vo
     (void)kafka;
     (void)opaque;
     delivered += *block + message->err;
+    reports++;
     free(block);
 }
 
@@ -60,8 +61,8 @@ int main(int argc, char **argv)
     planted_start(argc, argv, use);
     rd_kafka_topic_t *topic = rd_kafka_topic_new(producer, "field", NULL);
     pthread_create(&sender, NULL, send_messages, topic);
-    for (int i = 0; i < 1000 && polled < COUNT; i++)
-        polled += rd_kafka_poll(producer, 10);
+    for (int i = 0; i < 1000 && reports < COUNT; i++)
+        rd_kafka_poll(producer, 10);
     pthread_join(sender, NULL);
     rd_kafka_topic_destroy(topic);
     rd_kafka_flush(producer, 5000);
