@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Packages: qtbase5-dev
 // Flags: -fPIC $(pkg-config --cflags --libs Qt5Concurrent)
+// Known: .*should(Throttle|StartThread|ThrottleThread).* -- Qt 5 reads resultsMapSize there without its mutex: a race of its
 // Qt Concurrent: futures, watchers, map, filter and reduction, and containers shared until somebody writes.
 #include "planted.h"
 #include <QtConcurrent/QtConcurrent>
