@@ -6,7 +6,8 @@
 // keeps them apart in time, so the race is no coin toss, and orders nothing.
 //
 //   racy_beside    the late thread writes it before its first call of the library: always found, or the detector is at fault
-//   racy_between   both threads call the library between their writes: hidden if an edge is put at calls that make none
+//   racy_between   both threads call the library between their writes: hidden if a lock of the library orders the calls, or
+//                  the detector puts an edge at calls that make none
 #ifndef PLANTED_H
 #define PLANTED_H
 
