@@ -2,8 +2,8 @@
 // The planted race of the programs in this folder. A program calls planted_start before it uses its library, planted_end
 // after its last use, and passes a function that uses the library on objects of the calling thread alone.
 //
-// With the argument `race`, two threads write two variables, one early and one late, while the rest of the program runs. Inline assembly without a lock prefix
-// keeps them apart in time, so the race is no coin toss, and orders nothing.
+// With the argument `race`, two threads write two variables, one early and one late, while the rest of the program runs.
+// Inline assembly without a lock prefix keeps them apart in time, so the race is no coin toss, and orders nothing.
 //
 //   racy_beside    the late thread writes it before its first call of the library: always found, or the detector is at fault
 //   racy_between   both threads call the library between their writes: hidden if a lock of the library orders the calls, or
