@@ -665,9 +665,10 @@ struct bodies_pass : gimple_opt_pass {
         : gimple_opt_pass(two ? two_bodies : one_body, c), two_(two)
     {
     }
+    // Each function goes through one of the two: gcc has "tsan0" for functions that it optimises as well.
     bool gate(function *) override
     {
-        return gate_hook != NULL_TREE;
+        return gate_hook != NULL_TREE && two_ == (optimize >= 1 && !optimize_debug);
     }
     unsigned execute(function *fun) override
     {

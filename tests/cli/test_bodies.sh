@@ -41,6 +41,21 @@ for sampler in all none adaptive; do
   expect "registers, $sampler" "$(RAILBIRD_OPTIONS=sampler=$sampler ./registers)" '8500 calls, 0 wrong'
 done
 
+# A small copy of memory is a call in the instrumented copy alone.
+cat >copy.c <<'END'
+struct block { long words[4]; };
+long sums[8];
+void copy(struct block *to, struct block *from)
+{
+    for (int i = 0; i < 4; i++)
+        sums[i] += sums[i + 4] ^ sums[i + 1];
+    __builtin_memcpy(to, from, sizeof(*to));
+    sums[5] += sums[7] + sums[2];
+}
+END
+"$RAILBIRD" cc -O2 -S copy.c
+expect "calls of memcpy in two copies" "$(grep -c 'call.*__railbird_gate' copy.s) $(grep -c 'call.*memcpy' copy.s)" "1 1"
+
 # Who closes gates. A loop over a shared table that a function does a million times.
 cat >hot.c <<'END'
 #include <pthread.h>
