@@ -10,7 +10,8 @@
     X(read1)                                                                                     \
     X(read2)                                                                                     \
     X(read4) X(read8) X(read16) X(write1) X(write2) X(write4) X(write8) X(write16) X(read_range) \
-        X(write_range) X(vptr_update) X(func_entry) X(func_exit) X(gate) X(probe)
+        X(write_range) X(vptr_update) X(func_entry) X(func_exit) X(gate) X(probe) X(asm_release) \
+        X(asm_acquire) X(asm_fence)
 #define DECLARE(name) void __railbird_##name(void);
 HOOKS(DECLARE)
 #define ROW(name) {#name, __railbird_##name},

@@ -38,7 +38,7 @@ done
 gcc -O2 -Wall -Werror -c "$here/registers.c"
 "$RAILBIRD" cc registers.o -o registers
 for sampler in all none adaptive; do
-  expect "registers, $sampler" "$(RAILBIRD_OPTIONS=sampler=$sampler ./registers)" '8500 calls, 0 wrong'
+  expect "registers, $sampler" "$(RAILBIRD_OPTIONS=sampler=$sampler ./registers)" '10000 calls, 0 wrong'
 done
 
 # A small copy of memory is a call in the instrumented copy alone.

@@ -22,6 +22,7 @@
 #include "engine/engine.h"
 #include "inproc/host.h"
 #include "inproc/spin.h"
+#include "run/core/pause.h"
 #include "run/core/stack.h"
 #include "run/core/thread_state.h"
 
@@ -134,6 +135,7 @@ struct rb_process {
     uint64_t races, suppressed; // reported, and found but suppressed
 };
 extern RB_HIDDEN struct rb_process rb_process;
+_Static_assert(offsetof(struct rb_process, paused) == RB_PAUSED_AT, "for arch_hooks_*.S");
 
 // Returns the thread's state, made if need be. NULL: the runtime is off, has no memory for a state, or is
 // already at work on it; the caller passes through.
@@ -176,10 +178,7 @@ RB_INLINE void rb_leave(struct rb_self *me)
 //
 // Synchronisation operations are also counted here, for samplers that compare by such counts
 // (docs/explanation/samplers.md, "Clock races"). The count grows before another thread can see the release. One
-// instruction does it, because a handler may come between two.
-#define RB_PAUSED 1u
-#define RB_COUNTS 2u
-
+// instruction does it, because a handler may come between two. pause.h has the states.
 RB_INLINE void rb_step(struct rb_self *me)
 {
     rb_fetch_add_release(&me->steps, 1);

@@ -7,6 +7,7 @@
 // other function, so stacks are walked through it.
 #include "run/core/race_event.h"
 #include "run/access/address_filter.h"
+#include "run/core/pause.h"
 
 	.text
 	.type	rb_preserving, @function
@@ -181,5 +182,19 @@ __railbird_\name:
 	leave_to rb_sampling_gate
 2:	ret
 	end	gate
+
+// Inline assembly orders threads (inline_assembly.c). Nothing is done while tracking is paused: rb_idle() of run/core/rt.h.
+	.macro	ordering name, function
+	begin	\name
+	cmpb	$RB_PAUSED, rb_process+RB_PAUSED_AT(%rip)
+	je	2f
+	movq	%rsi, %r10
+	leave_to \function
+2:	ret
+	end	\name
+	.endm
+	ordering asm_release, rb_hooked_asm_release
+	ordering asm_acquire, rb_hooked_asm_acquire
+	ordering asm_fence, rb_hooked_asm_fence
 
 	.section .note.GNU-stack, "", @progbits

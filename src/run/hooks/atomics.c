@@ -424,6 +424,7 @@ static RB_NOINLINE void step_store(struct step s, const volatile void *a, size_t
         step_access(s.me, a, size, RB_HOW_WRITE, pc);
     if (!s.object)
         return;
+    s.object->joins |= rb_load_relaxed(&rb_stores_join);
     if (is_release(order)) {
         struct rb_known *k = rb_known_of(s.me, (uintptr_t)a);
         const bool heard = k->object == s.object && rb_known_heard(k, (uintptr_t)a);

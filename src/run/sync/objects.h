@@ -25,7 +25,7 @@ struct rb_object {
     uint32_t arrived;       // Java: times it is locked (tsan_java.c)
     uint32_t parties;       // barriers: threads of a round; 0: not known
     bool read_locked;       // `readers` may hold something
-    bool joins; // an atomic that threads release to without the lock (atomics.c): nothing may be lost
+    bool joins; // threads release to it without the lock (atomics.c), or by assembly: nothing may be lost
     struct rb_sync main, readers; // docs/reference/trace-format.md, section 6
 };
 

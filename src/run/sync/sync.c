@@ -10,6 +10,8 @@
 #include "run/record/record.h"
 #include "run/sync/sync_cache.h"
 
+bool rb_stores_join;
+
 void rb_lost_edge(struct rb_self *me)
 {
     if (me)
@@ -136,6 +138,15 @@ void rb_on_robust_lock(struct rb_self *me, uintptr_t object, int result)
     rb_on_lock(me, object);
 }
 
+// Releases under lock discipline, unless inline assembly releases to the object as well.
+static void release_main(struct rb_self *me, struct rb_object *o)
+{
+    if (RB_UNLIKELY(o->joins))
+        rb_sync_release_join(me, &o->main);
+    else
+        rb_sync_release(me, &o->main);
+}
+
 static RB_NOINLINE void unlock_object(struct rb_self *me, uintptr_t object)
 {
     struct rb_known *k = rb_known_of(me, object);
@@ -145,7 +156,7 @@ static RB_NOINLINE void unlock_object(struct rb_self *me, uintptr_t object)
         return;
     // If the runtime did not see the lock taken, the engine's short cut for mutexes does not hold.
     if (RB_LIKELY(is_held(o, me->hb.slot) || rb_known_held(k, object)))
-        rb_sync_release(me, &o->main);
+        release_main(me, o);
     else
         rb_sync_release_join(me, &o->main);
     set_owner(o, RB_NO_SLOT);
@@ -214,7 +225,7 @@ void rb_on_read_unlock(struct rb_self *me, uintptr_t object)
 // Releases a write lock: no thread has read since, and the writer has acquired the readers' releases.
 static void release_to_all(struct rb_self *me, struct rb_object *o, struct rb_known *k)
 {
-    rb_sync_release(me, &o->main);
+    release_main(me, o);
     if (o->read_locked)
         rb_sync_clear(me, &o->readers);
     o->read_locked = false;

@@ -32,6 +32,9 @@ RB_HIDDEN void rb_on_destroy(struct rb_self *me, uintptr_t object, size_t bytes)
 RB_HIDDEN void rb_on_acquire_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded);
 RB_HIDDEN void rb_on_release_of(struct rb_self *me, struct rb_sync *s, uintptr_t recorded);
 
+// Stores of atomics keep the clock that the object has: inline assembly reads atomics (inline_assembly.c).
+extern RB_HIDDEN bool rb_stores_join;
+
 // Returns true if the operation is not tracked: tracking is paused, or RPT is between windows. `locks` more
 // are held after it. An acquire calls it after it has really happened, a release before.
 RB_INLINE bool rb_sync_passed_over(struct rb_self *me, int locks)
