@@ -23,18 +23,20 @@ foreach(name ${RB_SHIM_NAMES})
   install(TARGETS ${shim} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/railbird/shims)
 endforeach()
 
-# The plugin for gcc (src/plugin/bodies.cc), for the gcc that is there; without its headers (gcc-N-plugin-dev) `railbird cc` does without.
+# The plugin for gcc (src/plugin), for the gcc that is there; without its headers (gcc-N-plugin-dev) `railbird cc` does without.
 # It is named by the release, so that others can be put beside it: RB_PLUGIN_GCC names the compiler it is for.
 set(RB_PLUGIN_GCC gcc CACHE STRING "the gcc that the plugin is for")
 execute_process(COMMAND ${RB_PLUGIN_GCC} -dumpfullversion OUTPUT_VARIABLE RB_GCC_RELEASE OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 execute_process(COMMAND ${RB_PLUGIN_GCC} -print-file-name=plugin OUTPUT_VARIABLE RB_GCC_PLUGIN OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(EXISTS ${RB_GCC_PLUGIN}/include/gcc-plugin.h AND TARGET rb_rt_static)
   set(RB_BODIES railbird/gcc-${RB_GCC_RELEASE}/bodies.so)
+  file(GLOB RB_PLUGIN_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugin/*.cc)
+  file(GLOB RB_PLUGIN_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugin/*.h)
   add_custom_command(OUTPUT ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${RB_BODIES}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/railbird/gcc-${RB_GCC_RELEASE}
     COMMAND ${RB_PLUGIN_GCC} -x c++ -std=gnu++14 -O2 -g -Wall -Wextra -Werror -fPIC -shared -fno-rtti -fno-exceptions
-      -isystem ${RB_GCC_PLUGIN}/include ${CMAKE_SOURCE_DIR}/src/plugin/bodies.cc -o ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${RB_BODIES}
-    DEPENDS src/plugin/bodies.cc VERBATIM)
+      -isystem ${RB_GCC_PLUGIN}/include ${RB_PLUGIN_SOURCES} -o ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${RB_BODIES}
+    DEPENDS ${RB_PLUGIN_SOURCES} ${RB_PLUGIN_HEADERS} VERBATIM)
   add_custom_target(rb_bodies ALL DEPENDS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${RB_BODIES})
   install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${RB_BODIES} DESTINATION ${CMAKE_INSTALL_LIBDIR}/railbird/gcc-${RB_GCC_RELEASE})
 elseif(TARGET rb_rt_static)

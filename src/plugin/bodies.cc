@@ -22,8 +22,8 @@
 // writes one byte: `test $imm32,%eax; jc` goes nowhere.
 //
 // Invariants:
-// * Synchronisation is in both copies: hooks of atomics are never removed. The plain copy leaves out
-//   accesses only, and an access that is not seen hides a race and invents none.
+// * Synchronisation is in both copies: hooks of atomics and of asm statements (asm_hooks.cc) are never
+//   removed. The plain copy leaves out accesses only, and an access that is not seen hides a race and invents none.
 // * Code with hooks in the instrumented copy is, in the plain copy, behind a probe of its own; or it runs
 //   whenever and as often as code behind a probe or a gate.
 // * A hook is called by a name of ours (__railbird_read8, not __tsan_read8). It preserves all general
@@ -58,6 +58,7 @@
 #include "regs.h"
 #include "function-abi.h"
 // clang-format on
+#include "asm_hooks.h"
 
 int plugin_is_GPL_compatible; // gcc requires this name; only gcc loads the plugin
 
@@ -128,7 +129,7 @@ static bool is_hook_number(int builtin)
 
 // Hooks of volatile accesses stay as they are (--param=tsan-distinguish-volatile=1): programs bring their
 // own and want every call.
-static bool is_hook(const gimple *s)
+bool is_hook(const gimple *s)
 {
     const tree function = is_gimple_call(s) ? gimple_call_fndecl(s) : NULL_TREE;
 
@@ -157,6 +158,11 @@ static const ggc_root_tab roots[] = {
     LAST_GGC_ROOT_TAB,
 };
 
+static void finish_unit(void *, void *)
+{
+    asm_hooks_finish();
+}
+
 static void begin_unit(void *, void *)
 {
     static bool done;
@@ -178,6 +184,7 @@ static void begin_unit(void *, void *)
     TREE_NOTHROW(gate_hook) = 1;
     DECL_ATTRIBUTES(gate_hook) = tree_cons(get_identifier("leaf"), NULL_TREE, NULL_TREE);
     mark_hook(gate_hook, "__railbird_gate");
+    asm_hooks_begin(mark_hook);
     for (int i = 0; i < 3; i++) {
         const tree touches = build_string(strlen(memory[i].touches), memory[i].touches);
         memory_calls[i] =
@@ -672,6 +679,7 @@ struct bodies_pass : gimple_opt_pass {
     }
     unsigned execute(function *fun) override
     {
+        asm_hooks_add(fun);
         if (two_ && can_have_two(fun))
             return make_two(fun);
         show_memory_calls(fun);
@@ -737,6 +745,9 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
     register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &again);
     register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &with); // comes before `again`
     register_callback(info->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *>(roots));
+    register_callback(info->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL,
+                      const_cast<ggc_root_tab *>(asm_hooks_roots));
+    register_callback(info->base_name, PLUGIN_FINISH_UNIT, finish_unit, NULL);
     register_callback(info->base_name, PLUGIN_ALL_PASSES_START, begin_unit, NULL);
     return 0;
 }

@@ -155,6 +155,11 @@ for compiler in "${compilers[@]:-gcc}" $([ ${#compilers[@]} != 0 ] || echo clang
     continue
   fi
   usable+=("$compiler")
+  if [ -e "$(dirname "${RAILBIRD:-}")/../lib/railbird/gcc-$("$compiler" -dumpfullversion 2>/dev/null)/bodies.so" ]; then
+    touch "$RB_WORK/plugin.$compiler"
+  else
+    echo "skipped: assembly/ with $compiler, which has no plugin of ours"
+  fi
   for root in '' /usr/lib/llvm-*; do
     header=$(find ${root:+"$root/lib"} /dev/null -name omp.h -print -quit 2>/dev/null)
     flags="-fopenmp${header:+ -idirafter $(dirname "$header") -L$root/lib}"
@@ -194,6 +199,7 @@ for program in $(find . -name '*_race.[cf]*' -o -name '*_norace.[cf]*' | sed 's|
   for compiler in "${usable[@]}"; do
     [[ -z $words || " $words" = *" $compiler "* ]] || continue
     [[ $program != openmp/* || -e $RB_WORK/openmp.$compiler ]] || continue
+    [[ $program != assembly/* || -e $RB_WORK/plugin.$compiler ]] || continue
     if [ ${#levels[@]} != 0 ]; then
       some=("${levels[@]}")
     else

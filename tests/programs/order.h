@@ -2,8 +2,8 @@
  * The order of a test program's threads, kept where no detector can see it.
  *
  * A program counts steps: rb_reach(n) says that step n is done, rb_await(n) returns once it is. Both are
- * inline assembly, a locked exchange, a plain move and the futex system call, so that no access of theirs is
- * instrumented and no interceptor is passed: the accesses of a program come in the same order in time in
+ * inline assembly, a locked exchange, a plain move and the futex system call, in functions without
+ * instrumentation, so that no access and no order of theirs is seen, and no interceptor is passed: the accesses of a program come in the same order in time in
  * every run, yet nothing happens before anything unless the primitive under test says so. A detector that is
  * right in one run is right in all.
  *
@@ -73,6 +73,20 @@ RB_UNSEEN void rb_await(int step)
             return;
         rb_futex(128, seen); /* FUTEX_WAIT_PRIVATE */
     }
+}
+
+/* Hand an address to another thread unseen. */
+RB_UNSEEN void rb_put(void *place, const void *address)
+{
+    __asm__ volatile("movq %1, (%0)" : : "r"(place), "r"(address) : "memory");
+}
+
+RB_UNSEEN void *rb_get(void *place)
+{
+    void *address;
+
+    __asm__ volatile("movq (%1), %0" : "=r"(address) : "r"(place) : "memory");
+    return address;
 }
 
 /* As rb_await, but through a blocking call of libc again and again: signal handlers get their turn. */

@@ -6,8 +6,8 @@ int *shared;
 
 static void first(void)
 {
-    local = 1;                                                    /* RACE 1 */
-    __asm__ volatile("movq %1, %0" : "=m"(shared) : "r"(&local)); /* where no detector sees it */
+    local = 1; /* RACE 1 */
+    rb_put(&shared, &local);
     rb_reach(1);
     rb_await(2);
 }
@@ -17,7 +17,7 @@ static void second(void)
     int *seen;
 
     rb_await(1);
-    __asm__ volatile("movq %1, %0" : "=r"(seen) : "m"(shared));
+    seen = rb_get(&shared);
     *seen = 2; /* RACE 2 */
     rb_reach(2);
 }

@@ -8,8 +8,8 @@ long *shared;
 static void child(void)
 {
     for (int i = 0; i < 100; i++)
-        local[i] = 1;                                            /* RACE 1 */
-    __asm__ volatile("movq %1, %0" : "=m"(shared) : "r"(local)); /* where no detector sees it */
+        local[i] = 1; /* RACE 1 */
+    rb_put(&shared, local);
     rb_reach(1);
     rb_await(2);
 }
@@ -20,7 +20,7 @@ int main(void)
     pthread_t thread = rb_start(child);
 
     rb_await(1);
-    __asm__ volatile("movq %1, %0" : "=r"(seen) : "m"(shared));
+    seen = rb_get(&shared);
     seen[50] = 2; /* RACE 2 */
     rb_reach(2);
     pthread_join(thread, NULL);

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Hooks around asm statements (docs/explanation/inline-assembly.md). Before the statement the thread releases to each
+// address that the statement may write, after it it acquires each that it may read. Let statement O1 come before O2 at
+// an address: then release R1 < O1 < O2 < acquire A2 in real time, so A2 learns all that R1 released. Hooks on one side
+// alone would miss that.
+//
+// A statement orders by its operands in memory, and by pointers in registers that its text follows or its "memory"
+// clobber covers. The way is exact for a single move, else it is both. An address that cannot be told is
+// that of one object of the runtime, the same for all such statements.
+//
+// This file is C++ because gcc's headers are; they need this order.
+// clang-format off
+#include "gcc-plugin.h"
+#include "backend.h"
+#include "tree.h"
+#include "gimple.h"
+#include "tree-pass.h"
+#include "ssa.h"
+#include "cgraph.h"
+#include "stringpool.h"
+#include "attribs.h"
+#include "fold-const.h"
+#include "gimple-iterator.h"
+#include "gimple-walk.h"
+#include "gimplify.h"
+#include "gimplify-me.h"
+#include "tree-cfg.h"
+#include "tree-into-ssa.h"
+#include "asan.h"
+#include "options.h"
+// clang-format on
+#include "asm_hooks.h"
+#include "asm_text.h"
+
+static const unsigned RELEASES = 1, ACQUIRES = 2, BOTH = 3;
+static const unsigned MOST_BYTES = 64; // of an operand, as the runtime looks at no more
+
+enum { RELEASE_HOOK, ACQUIRE_HOOK, FENCE_HOOK, HOOKS };
+static tree hooks[HOOKS];
+
+const ggc_root_tab asm_hooks_roots[] = {
+    {hooks, HOOKS, sizeof(hooks[0]), &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
+    LAST_GGC_ROOT_TAB,
+};
+
+static hash_set<int_hash<location_t, 0, UINT_MAX>> *hooked; // places in the source
+
+void asm_hooks_begin(void (*mark)(tree function, const char *name))
+{
+    static const char *const names[] = {"__railbird_asm_release", "__railbird_asm_acquire",
+                                        "__railbird_asm_fence"};
+
+    for (int i = 0; i < HOOKS; i++) {
+        hooks[i] = build_fn_decl(names[i], build_function_type_list(void_type_node, ptr_type_node,
+                                                                    size_type_node, NULL_TREE));
+        TREE_NOTHROW(hooks[i]) = 1;
+        DECL_ATTRIBUTES(hooks[i]) = tree_cons(get_identifier("leaf"), NULL_TREE, NULL_TREE);
+        mark(hooks[i], names[i]);
+    }
+    hooked = new hash_set<int_hash<location_t, 0, UINT_MAX>>;
+}
+
+// ---- addresses -----------------------------------------------------------------------------------------
+
+struct asm_address {
+    tree pointer;
+    unsigned HOST_WIDE_INT bytes;
+    unsigned ways;
+};
+
+struct asm_order {
+    auto_vec<asm_address> addresses;
+    bool unknown;          // an address that cannot be told
+    bool own;              // memory that no other thread reaches
+    hash_set<tree> *taken; // variables of the function whose address is a value
+};
+
+static void add_address(asm_order *o, tree pointer, unsigned HOST_WIDE_INT bytes, unsigned ways)
+{
+    for (asm_address &a : o->addresses)
+        if (operand_equal_p(a.pointer, pointer)) {
+            a.ways |= ways;
+            a.bytes = MAX(a.bytes, bytes);
+            return;
+        }
+    const asm_address added = {pointer, bytes, ways};
+    o->addresses.safe_push(added);
+}
+
+static unsigned HOST_WIDE_INT bytes_of(const_tree type)
+{
+    const_tree bytes = TYPE_SIZE_UNIT(type);
+
+    if (!bytes || !tree_fits_uhwi_p(bytes) || !tree_to_uhwi(bytes))
+        return 8;
+    return MIN(tree_to_uhwi(bytes), MOST_BYTES);
+}
+
+// Returns true for a variable that no other thread can reach.
+static bool is_own(const asm_order *o, tree base)
+{
+    return DECL_P(base) && !is_global_var(base) && !o->taken->contains(base);
+}
+
+// Adds an operand in memory. Others are in registers, or constants.
+static void add_memory(asm_order *o, tree operand, unsigned ways)
+{
+    tree base = is_gimple_reg(operand) || CONSTANT_CLASS_P(operand) ? NULL_TREE : get_base_address(operand);
+
+    if (!base || !(VAR_P(base) || TREE_CODE(base) == PARM_DECL || TREE_CODE(base) == RESULT_DECL ||
+                   TREE_CODE(base) == MEM_REF || TREE_CODE(base) == TARGET_MEM_REF))
+        return;
+    if ((VAR_P(base) && DECL_HARD_REGISTER(base)) || (DECL_P(base) && TREE_READONLY(base)))
+        return;
+    if (!ADDR_SPACE_GENERIC_P(TYPE_ADDR_SPACE(TREE_TYPE(operand))))
+        o->unknown = true;
+    else if (is_own(o, base))
+        o->own = true;
+    else
+        add_address(o, build_fold_addr_expr(unshare_expr(operand)), bytes_of(TREE_TYPE(operand)), ways);
+}
+
+static void add_pointer(asm_order *o, tree pointer, long offset)
+{
+    tree base = TREE_CODE(pointer) == ADDR_EXPR ? get_base_address(TREE_OPERAND(pointer, 0)) : NULL_TREE;
+    const tree type = TREE_TYPE(pointer);
+
+    if (base && (TREE_CODE(base) == STRING_CST || TREE_CODE(base) == FUNCTION_DECL))
+        return;
+    if (base && is_own(o, base)) {
+        o->own = true;
+        return;
+    }
+    const unsigned HOST_WIDE_INT bytes = POINTER_TYPE_P(type) && !offset ? bytes_of(TREE_TYPE(type)) : 8;
+    pointer = fold_convert(ptr_type_node, pointer);
+    add_address(o, offset ? fold_build_pointer_plus_hwi(pointer, offset) : pointer, bytes, BOTH);
+}
+
+// Returns the value that the register of an operand has at first, or NULL: an output may have none.
+static tree value_of(const gasm *s, unsigned operand)
+{
+    const unsigned outputs = gimple_asm_noutputs(s), inputs = gimple_asm_ninputs(s);
+
+    if (operand >= outputs)
+        return operand - outputs < inputs ? TREE_VALUE(gimple_asm_input_op(s, operand - outputs)) : NULL_TREE;
+    for (unsigned i = 0; i < inputs; i++) {
+        const_tree input = gimple_asm_input_op(s, i);
+        const char *constraint = TREE_STRING_POINTER(TREE_VALUE(TREE_PURPOSE(input)));
+        if (ISDIGIT(*constraint) && strtoul(constraint, NULL, 10) == operand)
+            return TREE_VALUE(input);
+    }
+    return NULL_TREE;
+}
+
+// Returns true if the value may be an address: a pointer, or as large as one.
+static bool may_point(tree value)
+{
+    return value && (is_gimple_reg(value) || TREE_CODE(value) == ADDR_EXPR) &&
+           (POINTER_TYPE_P(TREE_TYPE(value)) ||
+            (INTEGRAL_TYPE_P(TREE_TYPE(value)) && TYPE_PRECISION(TREE_TYPE(value)) == POINTER_SIZE));
+}
+
+// Adds the pointers that the text follows: "(%1)".
+static void add_followed(asm_order *o, const gasm *s)
+{
+    asm_base base;
+
+    for (const char *at = gimple_asm_string(s); (at = asm_text_next_base(at, &base));) {
+        tree value = value_of(s, base.operand);
+        if (may_point(value))
+            add_pointer(o, value, base.exact ? base.offset : 0);
+        o->unknown |= !may_point(value) || !base.exact;
+    }
+}
+
+static bool clobbers_memory(const gasm *s)
+{
+    for (unsigned i = 0; i < gimple_asm_nclobbers(s); i++)
+        if (!strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(s, i))), "memory"))
+            return true;
+    return false;
+}
+
+static void find_addresses(asm_order *o, const gasm *s, const asm_text &text)
+{
+    const unsigned outputs = gimple_asm_noutputs(s), inputs = gimple_asm_ninputs(s);
+    const bool locks = text.locked || text.exchanges, clobbers = clobbers_memory(s);
+    const bool both = locks || (clobbers && !text.moves);
+
+    for (unsigned i = 0; i < outputs; i++)
+        add_memory(o, TREE_VALUE(gimple_asm_output_op(s, i)), both ? BOTH : RELEASES);
+    for (unsigned i = 0; i < inputs; i++) {
+        tree input = TREE_VALUE(gimple_asm_input_op(s, i));
+        add_memory(o, input,
+                   both || (clobbers && !outputs) ? BOTH : ACQUIRES); // some stores have inputs alone
+        if (clobbers && POINTER_TYPE_P(TREE_TYPE(input)) && may_point(input))
+            add_pointer(o, input, 0);
+    }
+    add_followed(o, s);
+    o->unknown |= text.locked && o->addresses.is_empty() && !o->own && !text.on_stack;
+    o->unknown |= text.exchanges && text.elsewhere && o->addresses.is_empty();
+}
+
+// ---- hooks ---------------------------------------------------------------------------------------------
+
+static gcall *build_hook(const gasm *s, int hook, tree pointer, unsigned HOST_WIDE_INT bytes)
+{
+    gcall *call = gimple_build_call(hooks[hook], 2, pointer, build_int_cst(size_type_node, bytes));
+
+    gimple_set_location(call, gimple_location(s));
+    return call;
+}
+
+// Adds the hook after the statement: on all ways out of it, if it jumps.
+static void add_acquire(gimple_stmt_iterator *at, const gasm *s, tree pointer, unsigned HOST_WIDE_INT bytes)
+{
+    edge e;
+    edge_iterator ei;
+
+    if (!stmt_ends_bb_p(gsi_stmt(*at))) {
+        gsi_insert_after(at, build_hook(s, ACQUIRE_HOOK, pointer, bytes), GSI_SAME_STMT);
+        return;
+    }
+    FOR_EACH_EDGE (e, ei, gsi_bb(*at)->succs)
+        if (!(e->flags & EDGE_ABNORMAL))
+            gsi_insert_on_edge(e, build_hook(s, ACQUIRE_HOOK, pointer, bytes));
+}
+
+static void add_hooks(gimple_stmt_iterator *at, const gasm *s, const asm_address &a)
+{
+    tree pointer = force_gimple_operand_gsi(at, fold_convert(ptr_type_node, a.pointer), true, NULL_TREE, true,
+                                            GSI_SAME_STMT);
+
+    if (a.ways & RELEASES)
+        gsi_insert_before(at, build_hook(s, RELEASE_HOOK, pointer, a.bytes), GSI_SAME_STMT);
+    if (a.ways & ACQUIRES)
+        add_acquire(at, s, pointer, a.bytes);
+}
+
+// Returns true if the statement got hooks. A locked operation on memory of the thread's own is a fence.
+static bool add_order(gimple_stmt_iterator *at, const gasm *s, hash_set<tree> *taken)
+{
+    asm_order order = {};
+    asm_text text;
+
+    order.taken = taken;
+    asm_text_read(gimple_asm_string(s), &text);
+    if (text.empty)
+        return false;
+    find_addresses(&order, s, text);
+    const bool fence =
+        text.fence || (order.addresses.is_empty() && !order.unknown &&
+                       ((text.locked && text.on_stack) || ((text.locked || text.exchanges) && order.own)));
+    if (fence)
+        gsi_insert_before(at, build_hook(s, FENCE_HOOK, null_pointer_node, 0), GSI_SAME_STMT);
+    if (order.unknown)
+        add_address(&order, null_pointer_node, 0, BOTH);
+    for (const asm_address &a : order.addresses)
+        add_hooks(at, s, a);
+    return fence || !order.addresses.is_empty();
+}
+
+static bool note_taken(gimple *, tree base, tree, void *taken)
+{
+    if (DECL_P(base))
+        static_cast<hash_set<tree> *>(taken)->add(base);
+    return false;
+}
+
+static void note_taken_operand(tree operand, hash_set<tree> *taken)
+{
+    if (TREE_CODE(operand) == ADDR_EXPR)
+        note_taken(NULL, get_base_address(TREE_OPERAND(operand, 0)), NULL_TREE, taken);
+}
+
+// Finds the variables whose address is a value. The operands in memory of asm statements are none.
+static void find_taken(function *fun, hash_set<tree> *taken)
+{
+    basic_block bb;
+
+    FOR_EACH_BB_FN (bb, fun) {
+        for (gphi_iterator i = gsi_start_phis(bb); !gsi_end_p(i); gsi_next(&i))
+            walk_stmt_load_store_addr_ops(i.phi(), taken, NULL, NULL, note_taken);
+        for (gimple_stmt_iterator i = gsi_start_nondebug_bb(bb); !gsi_end_p(i); gsi_next_nondebug(&i)) {
+            const gasm *s = dyn_cast<gasm *>(gsi_stmt(i));
+            if (!s && !is_hook(gsi_stmt(i)))
+                walk_stmt_load_store_addr_ops(gsi_stmt(i), taken, NULL, NULL, note_taken);
+            for (unsigned n = 0; s && n < gimple_asm_ninputs(s); n++)
+                note_taken_operand(TREE_VALUE(gimple_asm_input_op(s, n)), taken);
+        }
+    }
+}
+
+// Collects the statements first: hooks are not among them.
+static void find_statements(function *fun, vec<gasm *> *statements)
+{
+    basic_block bb;
+
+    FOR_EACH_BB_FN (bb, fun)
+        for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i))
+            if (gimple_code(gsi_stmt(i)) == GIMPLE_ASM && *gimple_asm_string(as_a<gasm *>(gsi_stmt(i))))
+                statements->safe_push(as_a<gasm *>(gsi_stmt(i)));
+}
+
+void asm_hooks_add(function *fun)
+{
+    auto_vec<gasm *> statements;
+    hash_set<tree> taken;
+    bool any = false;
+
+    if (!sanitize_flags_p(SANITIZE_THREAD, fun->decl))
+        return;
+    find_statements(fun, &statements);
+    if (statements.is_empty())
+        return;
+    find_taken(fun, &taken);
+    for (gasm *s : statements) {
+        gimple_stmt_iterator at = gsi_for_stmt(s);
+        if (!add_order(&at, s, &taken))
+            continue;
+        hooked->add(LOCATION_LOCUS(gimple_location(s)) ?: 1);
+        any = true;
+    }
+    if (!any)
+        return;
+    gsi_commit_edge_inserts();
+    update_ssa(TODO_update_ssa_only_virtuals);
+}
+
+// ---- the note ------------------------------------------------------------------------------------------
+
+// Returns true if nobody wants to read it. Some tests of configure scripts, whose file is conftest.c, take any
+// output for a failure.
+static bool is_quiet(void)
+{
+    const char *notes = getenv("RAILBIRD_NOTES");
+
+    return inhibit_warnings || (notes && !strcmp(notes, "none")) ||
+           startswith(lbasename(main_input_filename), "conftest.");
+}
+
+void asm_hooks_finish(void)
+{
+    const unsigned count = hooked ? (unsigned)hooked->elements() : 0;
+
+    if (!count || is_quiet())
+        return;
+    fprintf(stderr, "railbird: %s: %u asm statement%s treated as %s\n", main_input_filename, count,
+            count == 1 ? "" : "s", count == 1 ? "an atomic" : "atomics");
+}
