@@ -8,6 +8,9 @@
 // clobber covers. The way is exact for a single move, else it is both. An address that cannot be told is
 // that of one object of the runtime, the same for all such statements.
 //
+// A unit with a locked instruction builds atomics of its own, and volatile accesses are part of them: a lock taken by
+// xchg is released by "*lock = 0". In such units they count as loads and stores of the statements' kind.
+//
 // This file is C++ because gcc's headers are; they need this order.
 // clang-format off
 #include "gcc-plugin.h"
@@ -43,7 +46,10 @@ const ggc_root_tab asm_hooks_roots[] = {
     LAST_GGC_ROOT_TAB,
 };
 
-static hash_set<int_hash<location_t, 0, UINT_MAX>> *hooked; // places in the source
+// Places in the source.
+typedef hash_set<int_hash<location_t, 0, UINT_MAX>> place_set;
+static place_set *hooked, *hooked_volatile;
+static bool unit_locks; // it has a locked instruction
 
 void asm_hooks_begin(void (*mark)(tree function, const char *name))
 {
@@ -57,7 +63,8 @@ void asm_hooks_begin(void (*mark)(tree function, const char *name))
         DECL_ATTRIBUTES(hooks[i]) = tree_cons(get_identifier("leaf"), NULL_TREE, NULL_TREE);
         mark(hooks[i], names[i]);
     }
-    hooked = new hash_set<int_hash<location_t, 0, UINT_MAX>>;
+    hooked = new place_set;
+    hooked_volatile = new place_set;
 }
 
 // ---- addresses -----------------------------------------------------------------------------------------
@@ -203,7 +210,7 @@ static void find_addresses(asm_order *o, const gasm *s, const asm_text &text)
 
 // ---- hooks ---------------------------------------------------------------------------------------------
 
-static gcall *build_hook(const gasm *s, int hook, tree pointer, unsigned HOST_WIDE_INT bytes)
+static gcall *build_hook(const gimple *s, int hook, tree pointer, unsigned HOST_WIDE_INT bytes)
 {
     gcall *call = gimple_build_call(hooks[hook], 2, pointer, build_int_cst(size_type_node, bytes));
 
@@ -212,7 +219,7 @@ static gcall *build_hook(const gasm *s, int hook, tree pointer, unsigned HOST_WI
 }
 
 // Adds the hook after the statement: on all ways out of it, if it jumps.
-static void add_acquire(gimple_stmt_iterator *at, const gasm *s, tree pointer, unsigned HOST_WIDE_INT bytes)
+static void add_acquire(gimple_stmt_iterator *at, const gimple *s, tree pointer, unsigned HOST_WIDE_INT bytes)
 {
     edge e;
     edge_iterator ei;
@@ -226,7 +233,7 @@ static void add_acquire(gimple_stmt_iterator *at, const gasm *s, tree pointer, u
             gsi_insert_on_edge(e, build_hook(s, ACQUIRE_HOOK, pointer, bytes));
 }
 
-static void add_hooks(gimple_stmt_iterator *at, const gasm *s, const asm_address &a)
+static void add_hooks(gimple_stmt_iterator *at, const gimple *s, const asm_address &a)
 {
     tree pointer = force_gimple_operand_gsi(at, fold_convert(ptr_type_node, a.pointer), true, NULL_TREE, true,
                                             GSI_SAME_STMT);
@@ -291,20 +298,44 @@ static void find_taken(function *fun, hash_set<tree> *taken)
     }
 }
 
+// Returns true if the statement got a hook for a volatile access.
+static bool add_volatile(gimple_stmt_iterator *at, const gimple *s, hash_set<tree> *taken)
+{
+    asm_order order = {};
+
+    order.taken = taken;
+    if (gimple_store_p(s) && TREE_THIS_VOLATILE(gimple_get_lhs(s)))
+        add_memory(&order, gimple_get_lhs(s), RELEASES);
+    if (gimple_assign_load_p(s) && TREE_THIS_VOLATILE(gimple_assign_rhs1(s)))
+        add_memory(&order, gimple_assign_rhs1(s), ACQUIRES);
+    for (const asm_address &a : order.addresses)
+        add_hooks(at, s, a);
+    return !order.addresses.is_empty();
+}
+
+static bool is_candidate(const gimple *s)
+{
+    const gasm *assembly = dyn_cast<const gasm *>(s);
+
+    if (assembly)
+        return *gimple_asm_string(assembly);
+    return unit_locks && gimple_has_volatile_ops(s) && !gimple_clobber_p(s);
+}
+
 // Collects the statements first: hooks are not among them.
-static void find_statements(function *fun, vec<gasm *> *statements)
+static void find_statements(function *fun, vec<gimple *> *statements)
 {
     basic_block bb;
 
     FOR_EACH_BB_FN (bb, fun)
-        for (gimple_stmt_iterator i = gsi_start_bb(bb); !gsi_end_p(i); gsi_next(&i))
-            if (gimple_code(gsi_stmt(i)) == GIMPLE_ASM && *gimple_asm_string(as_a<gasm *>(gsi_stmt(i))))
-                statements->safe_push(as_a<gasm *>(gsi_stmt(i)));
+        for (gimple_stmt_iterator i = gsi_start_nondebug_bb(bb); !gsi_end_p(i); gsi_next_nondebug(&i))
+            if (is_candidate(gsi_stmt(i)))
+                statements->safe_push(gsi_stmt(i));
 }
 
 void asm_hooks_add(function *fun)
 {
-    auto_vec<gasm *> statements;
+    auto_vec<gimple *> statements;
     hash_set<tree> taken;
     bool any = false;
 
@@ -314,17 +345,36 @@ void asm_hooks_add(function *fun)
     if (statements.is_empty())
         return;
     find_taken(fun, &taken);
-    for (gasm *s : statements) {
+    for (gimple *s : statements) {
         gimple_stmt_iterator at = gsi_for_stmt(s);
-        if (!add_order(&at, s, &taken))
+        const gasm *assembly = dyn_cast<gasm *>(s);
+        if (!(assembly ? add_order(&at, assembly, &taken) : add_volatile(&at, s, &taken)))
             continue;
-        hooked->add(LOCATION_LOCUS(gimple_location(s)) ?: 1);
+        (assembly ? hooked : hooked_volatile)->add(LOCATION_LOCUS(gimple_location(s)) ?: 1);
         any = true;
     }
     if (!any)
         return;
     gsi_commit_edge_inserts();
     update_ssa(TODO_update_ssa_only_virtuals);
+}
+
+// ---- units with locked instructions --------------------------------------------------------------------
+
+static tree find_locked(tree *at, int *, void *)
+{
+    asm_text text;
+
+    if (TREE_CODE(*at) != ASM_EXPR)
+        return NULL_TREE;
+    asm_text_read(TREE_STRING_POINTER(ASM_STRING(*at)), &text);
+    return text.locked || text.exchanges ? *at : NULL_TREE;
+}
+
+void asm_hooks_see(tree function)
+{
+    if (!unit_locks && DECL_SAVED_TREE(function) && sanitize_flags_p(SANITIZE_THREAD, function))
+        unit_locks = walk_tree_without_duplicates(&DECL_SAVED_TREE(function), find_locked, NULL);
 }
 
 // ---- the note ------------------------------------------------------------------------------------------
@@ -341,10 +391,14 @@ static bool is_quiet(void)
 
 void asm_hooks_finish(void)
 {
-    const unsigned count = hooked ? (unsigned)hooked->elements() : 0;
+    const unsigned n = hooked ? (unsigned)hooked->elements() : 0;
+    const unsigned m = n ? (unsigned)hooked_volatile->elements() : 0;
+    char more[64] = "";
 
-    if (!count || is_quiet())
+    if (!n || is_quiet())
         return;
-    fprintf(stderr, "railbird: %s: %u asm statement%s treated as %s\n", main_input_filename, count,
-            count == 1 ? "" : "s", count == 1 ? "an atomic" : "atomics");
+    if (m)
+        snprintf(more, sizeof(more), " and %u volatile access%s", m, m == 1 ? "" : "es");
+    fprintf(stderr, "railbird: %s: %u asm statement%s%s treated as atomics\n", main_input_filename, n,
+            n == 1 ? "" : "s", more);
 }

@@ -6,6 +6,9 @@
 // Declares the hooks; `mark` makes a declaration one of a hook with this name in the object file.
 void asm_hooks_begin(void (*mark)(tree function, const char *name));
 
+// Sees a function as it was parsed, also one that nobody calls.
+void asm_hooks_see(tree function);
+
 // Puts hooks around the asm statements of a function, before it gets a second copy.
 void asm_hooks_add(function *fun);
 

@@ -158,6 +158,11 @@ static const ggc_root_tab roots[] = {
     LAST_GGC_ROOT_TAB,
 };
 
+static void see_function(void *function, void *)
+{
+    asm_hooks_see(static_cast<tree>(function));
+}
+
 static void finish_unit(void *, void *)
 {
     asm_hooks_finish();
@@ -747,6 +752,7 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
     register_callback(info->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *>(roots));
     register_callback(info->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL,
                       const_cast<ggc_root_tab *>(asm_hooks_roots));
+    register_callback(info->base_name, PLUGIN_PRE_GENERICIZE, see_function, NULL);
     register_callback(info->base_name, PLUGIN_FINISH_UNIT, finish_unit, NULL);
     register_callback(info->base_name, PLUGIN_ALL_PASSES_START, begin_unit, NULL);
     return 0;

@@ -53,6 +53,9 @@ cat >table <<'END'
 0 0 0 __asm__ volatile("syscall" : "+a"(v) : "D"(n) : "rcx", "r11", "memory");
 0 0 0 __asm__ volatile("movq %1, %0" : "=r"(v) : "r"(p)); use(v);
 0 0 0 { long own; __asm__ volatile("fnstcw %0" : "=m"(own)); use(own); }
+1 0 0 *(volatile long *)p = v;
+0 1 0 v = *(volatile long *)p; use(v);
+0 0 0 { volatile long own = v; use(own); }
 END
 {
   echo 'long f, g; void use(long); _Static_assert(sizeof(long) == 8, "");'
@@ -77,7 +80,7 @@ for level in -O0 -O2; do
     [[ $level$body != -O0*%a0* ]] || continue # an operand in memory there
     expect "$level $body" "$got" "$releases $acquires $fences"
   done <table
-  [ "$n" = 39 ] || fail "$n cases"
+  [ "$n" = 42 ] || fail "$n cases"
 done
 
 # All ways out of a statement that jumps.
@@ -114,24 +117,30 @@ grep -q 'call.*__railbird_gate' copies.s || fail "the function has one copy"
 expect "hooks in two copies" "$(grep -c 'call.*asm_release' copies.s) $(grep -c 'call.*asm_acquire' copies.s)" "2 2"
 
 # The note: one line a unit, no word that build systems look for, and silence on request.
-expect "note" "$(cat err)" "railbird: copies.c: 1 asm statement treated as an atomic"
+expect "note" "$(cat err)" "railbird: copies.c: 1 asm statement treated as atomics"
 "$RAILBIRD" cc -Werror -c table.c 2>err || fail "-Werror: status $?"
-expect "note of many" "$(cat err)" "railbird: table.c: 28 asm statements treated as atomics"
+expect "note of many" "$(cat err)" "railbird: table.c: 28 asm statements and 2 volatile accesses treated as atomics"
 echo 'static void f(int *p) { __asm__("lock; incl %0" : "+m"(*p)); } void g(int *p, int *q) { f(p); f(q); }' >twice.cpp
 "$RAILBIRD" c++ -O2 -c twice.cpp 2>err
-expect "one statement in two places" "$(cat err)" "railbird: twice.cpp: 1 asm statement treated as an atomic"
+expect "one statement in two places" "$(cat err)" "railbird: twice.cpp: 1 asm statement treated as atomics"
 silent() { # WHAT COMMAND...
   local what=$1
   shift
   "$@" 2>err || fail "$what: status $?"
   [ ! -s err ] || fail "$what: $(cat err)"
 }
+echo 'volatile long f; static inline void t(int *p) { __asm__("xchg %0, %1" : "+m"(*p), "+r"(f)); } void g(void) { f = 1; }' >unused.c
+"$RAILBIRD" cc -O2 -S unused.c 2>err
+expect "a volatile access beside a lock that nobody takes" "$(grep -c 'call.*asm_release' unused.s)" 1
+sed -i '1s/static inline/__attribute__((no_sanitize("thread"))) &/' unused.c
+"$RAILBIRD" cc -O2 -S unused.c 2>err
+expect "a volatile access beside a lock without instrumentation" "$(grep -c 'call.*asm_release' unused.s)" 0
 cp copies.c conftest.c
 silent "-w" "$RAILBIRD" cc -w -c copies.c
 silent "RAILBIRD_NOTES" env RAILBIRD_NOTES=none "$RAILBIRD" cc -c copies.c
 silent "a configure script" "$RAILBIRD" cc -c conftest.c
 silent "-E" "$RAILBIRD" cc -E copies.c -o copies.i
 silent "without instrumentation" "$RAILBIRD" cc -fno-sanitize=thread -c copies.c
-echo 'long f; void g(void) { f++; __asm__ volatile("" ::: "memory"); f++; }' >none.c
+echo 'volatile long f; void g(void) { f++; __asm__ volatile("" ::: "memory"); f++; }' >none.c
 silent "nothing to note" "$RAILBIRD" cc -O2 -c none.c
 finish "inline assembly"

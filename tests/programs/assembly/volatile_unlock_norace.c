@@ -1,0 +1,48 @@
+/*
+ * A lock that assembly takes and a volatile store releases, as in PostgreSQL. Both threads hold it.
+ */
+#include "../order.h"
+
+static volatile unsigned char lock;
+int RB_APART data;
+
+static int try_lock(void)
+{
+    unsigned char was = 1;
+
+    __asm__ volatile("lock; xchgb %0, %1" : "+q"(was), "+m"(lock) : : "memory", "cc");
+    return was;
+}
+
+static void take(void)
+{
+    while (try_lock())
+        continue;
+}
+
+static void drop(void)
+{
+    __asm__ volatile("" : : : "memory");
+    lock = 0;
+}
+
+static void first(void)
+{
+    take();
+    data = 1;
+    drop();
+    rb_reach(1);
+}
+
+static void second(void)
+{
+    rb_await(1);
+    take();
+    data = 2;
+    drop();
+}
+
+int main(void)
+{
+    return rb_both(first, second);
+}
