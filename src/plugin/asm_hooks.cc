@@ -79,7 +79,7 @@ struct asm_order {
     auto_vec<asm_address> addresses;
     bool unknown;          // an address that cannot be told
     bool own;              // memory that no other thread reaches
-    hash_set<tree> *taken; // variables of the function whose address is a value
+    hash_set<tree> *taken; // variables of the function with their address in a value
 };
 
 static void add_address(asm_order *o, tree pointer, unsigned HOST_WIDE_INT bytes, unsigned ways)
@@ -280,7 +280,7 @@ static void note_taken_operand(tree operand, hash_set<tree> *taken)
         note_taken(NULL, get_base_address(TREE_OPERAND(operand, 0)), NULL_TREE, taken);
 }
 
-// Finds the variables whose address is a value. The operands in memory of asm statements are none.
+// Finds the variables with their address in a value. The operands in memory of asm statements are none.
 static void find_taken(function *fun, hash_set<tree> *taken)
 {
     basic_block bb;
@@ -379,8 +379,8 @@ void asm_hooks_see(tree function)
 
 // ---- the note ------------------------------------------------------------------------------------------
 
-// Returns true if nobody wants to read it. Some tests of configure scripts, whose file is conftest.c, take any
-// output for a failure.
+// Returns true if nobody wants to read it. Configure scripts take any output of conftest.c for a failure in
+// some of their tests.
 static bool is_quiet(void)
 {
     const char *notes = getenv("RAILBIRD_NOTES");
