@@ -17,12 +17,17 @@
 #include "backend.h"
 #include "tree.h"
 #include "gimple.h"
+#include "rtl.h"
 #include "tree-pass.h"
 #include "ssa.h"
 #include "cgraph.h"
 #include "stringpool.h"
 #include "attribs.h"
 #include "fold-const.h"
+#include "varasm.h"
+#include "regs.h"
+#include "function-abi.h"
+#include "output.h"
 #include "gimple-iterator.h"
 #include "gimple-walk.h"
 #include "gimplify.h"
@@ -75,11 +80,17 @@ struct asm_address {
     unsigned ways;
 };
 
+// A function that gets hooks.
+struct asm_function {
+    hash_set<tree> taken;     // variables with their address in a value
+    auto_vec<tree> registers; // variables in registers that a call of a hook loses
+};
+
 struct asm_order {
+    const asm_function *function;
     auto_vec<asm_address> addresses;
-    bool unknown;          // an address that cannot be told
-    bool own;              // memory that no other thread reaches
-    hash_set<tree> *taken; // variables of the function with their address in a value
+    bool unknown; // an address that cannot be told
+    bool own;     // memory that no other thread reaches
 };
 
 static void add_address(asm_order *o, tree pointer, unsigned HOST_WIDE_INT bytes, unsigned ways)
@@ -106,7 +117,8 @@ static unsigned HOST_WIDE_INT bytes_of(const_tree type)
 // Returns true for a variable that no other thread can reach.
 static bool is_own(const asm_order *o, tree base)
 {
-    return DECL_P(base) && !is_global_var(base) && !o->taken->contains(base);
+    return DECL_P(base) && !is_global_var(base) &&
+           !const_cast<asm_function *>(o->function)->taken.contains(base);
 }
 
 // Adds an operand in memory. Others are in registers, or constants.
@@ -162,7 +174,9 @@ static tree value_of(const gasm *s, unsigned operand)
 // Returns true if the value may be an address: a pointer, or as large as one.
 static bool may_point(tree value)
 {
-    return value && (is_gimple_reg(value) || TREE_CODE(value) == ADDR_EXPR) &&
+    return value &&
+           (is_gimple_reg(value) || TREE_CODE(value) == ADDR_EXPR ||
+            (VAR_P(value) && DECL_HARD_REGISTER(value))) &&
            (POINTER_TYPE_P(TREE_TYPE(value)) ||
             (INTEGRAL_TYPE_P(TREE_TYPE(value)) && TYPE_PRECISION(TREE_TYPE(value)) == POINTER_SIZE));
 }
@@ -218,39 +232,76 @@ static gcall *build_hook(const gimple *s, int hook, tree pointer, unsigned HOST_
     return call;
 }
 
-// Adds the hook after the statement: on all ways out of it, if it jumps.
-static void add_acquire(gimple_stmt_iterator *at, const gimple *s, tree pointer, unsigned HOST_WIDE_INT bytes)
+// Gives a variable in a register its value again. As an assignment it would go: calls do not change variables, for gcc.
+static gasm *build_restore(tree variable, tree kept)
+{
+    vec<tree, va_gc> *outputs = NULL, *inputs = NULL;
+
+    const char *kind =
+        INTEGRAL_TYPE_P(TREE_TYPE(variable)) || POINTER_TYPE_P(TREE_TYPE(variable)) ? "=r" : "=v";
+    vec_safe_push(outputs, build_tree_list(build_tree_list(NULL_TREE, build_string(2, kind)), variable));
+    vec_safe_push(inputs, build_tree_list(build_tree_list(NULL_TREE, build_string(1, "0")), kept));
+    gasm *restore = gimple_build_asm_vec("", inputs, outputs, NULL, NULL);
+    gimple_asm_set_volatile(restore, true);
+    return restore;
+}
+
+// Returns the calls with the variables in registers kept around them.
+static gimple_seq keep_registers(const asm_function *f, gimple_seq calls)
+{
+    gimple_seq all = NULL, restore = NULL;
+
+    if (!calls)
+        return NULL;
+    for (tree variable : f->registers) {
+        tree kept = make_ssa_name(TYPE_MAIN_VARIANT(TREE_TYPE(variable)));
+        gimple_seq_add_stmt(&all, gimple_build_assign(kept, variable));
+        gimple_seq_add_stmt(&restore, build_restore(variable, kept));
+    }
+    gimple_seq_add_seq(&all, calls);
+    gimple_seq_add_seq(&all, restore);
+    return all;
+}
+
+static gimple_seq build_hooks(const gimple *s, const asm_order &o, unsigned way)
+{
+    gimple_seq calls = NULL;
+
+    for (const asm_address &a : o.addresses)
+        if (a.ways & way)
+            gimple_seq_add_stmt(&calls, build_hook(s, way == RELEASES ? RELEASE_HOOK : ACQUIRE_HOOK,
+                                                   a.pointer, a.bytes));
+    return keep_registers(o.function, calls);
+}
+
+// Adds the hooks: those behind the statement on all ways out of it, if it jumps.
+static void add_hooks(gimple_stmt_iterator *at, const gimple *s, asm_order *o)
 {
     edge e;
     edge_iterator ei;
 
+    for (asm_address &a : o->addresses) {
+        gimple_seq computed = NULL;
+        a.pointer = force_gimple_operand(fold_convert(ptr_type_node, a.pointer), &computed, true, NULL_TREE);
+        gsi_insert_seq_before(at, computed, GSI_SAME_STMT);
+    }
+    gsi_insert_seq_before(at, build_hooks(s, *o, RELEASES), GSI_SAME_STMT);
     if (!stmt_ends_bb_p(gsi_stmt(*at))) {
-        gsi_insert_after(at, build_hook(s, ACQUIRE_HOOK, pointer, bytes), GSI_SAME_STMT);
+        gsi_insert_seq_after(at, build_hooks(s, *o, ACQUIRES), GSI_SAME_STMT);
         return;
     }
     FOR_EACH_EDGE (e, ei, gsi_bb(*at)->succs)
         if (!(e->flags & EDGE_ABNORMAL))
-            gsi_insert_on_edge(e, build_hook(s, ACQUIRE_HOOK, pointer, bytes));
-}
-
-static void add_hooks(gimple_stmt_iterator *at, const gimple *s, const asm_address &a)
-{
-    tree pointer = force_gimple_operand_gsi(at, fold_convert(ptr_type_node, a.pointer), true, NULL_TREE, true,
-                                            GSI_SAME_STMT);
-
-    if (a.ways & RELEASES)
-        gsi_insert_before(at, build_hook(s, RELEASE_HOOK, pointer, a.bytes), GSI_SAME_STMT);
-    if (a.ways & ACQUIRES)
-        add_acquire(at, s, pointer, a.bytes);
+            gsi_insert_seq_on_edge(e, build_hooks(s, *o, ACQUIRES));
 }
 
 // Returns true if the statement got hooks. A locked operation on memory of the thread's own is a fence.
-static bool add_order(gimple_stmt_iterator *at, const gasm *s, hash_set<tree> *taken)
+static bool add_order(gimple_stmt_iterator *at, const gasm *s, const asm_function *f)
 {
     asm_order order = {};
     asm_text text;
 
-    order.taken = taken;
+    order.function = f;
     asm_text_read(gimple_asm_string(s), &text);
     if (text.empty)
         return false;
@@ -258,12 +309,14 @@ static bool add_order(gimple_stmt_iterator *at, const gasm *s, hash_set<tree> *t
     const bool fence =
         text.fence || (order.addresses.is_empty() && !order.unknown &&
                        ((text.locked && text.on_stack) || ((text.locked || text.exchanges) && order.own)));
-    if (fence)
-        gsi_insert_before(at, build_hook(s, FENCE_HOOK, null_pointer_node, 0), GSI_SAME_STMT);
+    if (fence) {
+        gimple_seq call = NULL;
+        gimple_seq_add_stmt(&call, build_hook(s, FENCE_HOOK, null_pointer_node, 0));
+        gsi_insert_seq_before(at, keep_registers(f, call), GSI_SAME_STMT);
+    }
     if (order.unknown)
         add_address(&order, null_pointer_node, 0, BOTH);
-    for (const asm_address &a : order.addresses)
-        add_hooks(at, s, a);
+    add_hooks(at, s, &order);
     return fence || !order.addresses.is_empty();
 }
 
@@ -299,17 +352,16 @@ static void find_taken(function *fun, hash_set<tree> *taken)
 }
 
 // Returns true if the statement got a hook for a volatile access.
-static bool add_volatile(gimple_stmt_iterator *at, const gimple *s, hash_set<tree> *taken)
+static bool add_volatile(gimple_stmt_iterator *at, const gimple *s, const asm_function *f)
 {
     asm_order order = {};
 
-    order.taken = taken;
+    order.function = f;
     if (gimple_store_p(s) && TREE_THIS_VOLATILE(gimple_get_lhs(s)))
         add_memory(&order, gimple_get_lhs(s), RELEASES);
     if (gimple_assign_load_p(s) && TREE_THIS_VOLATILE(gimple_assign_rhs1(s)))
         add_memory(&order, gimple_assign_rhs1(s), ACQUIRES);
-    for (const asm_address &a : order.addresses)
-        add_hooks(at, s, a);
+    add_hooks(at, s, &order);
     return !order.addresses.is_empty();
 }
 
@@ -333,22 +385,42 @@ static void find_statements(function *fun, vec<gimple *> *statements)
                 statements->safe_push(gsi_stmt(i));
 }
 
+// Finds the variables in registers that a call loses: all that calls may, as gcc knows better of hooks from -O2 on.
+static void find_registers(function *fun, vec<tree> *registers)
+{
+    tree variable;
+    unsigned i;
+
+    FOR_EACH_LOCAL_DECL (fun, i, variable) {
+        if (!VAR_P(variable) || !DECL_HARD_REGISTER(variable))
+            continue;
+        const char *name = IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(variable));
+        const int r = decode_reg_name(name + (*name == '*'));
+        if (r >= 0 && (GENERAL_REGNO_P(r) || SSE_REGNO_P(r)) &&
+            default_function_abi.clobbers_at_least_part_of_reg_p(r) && !fixed_regs[r])
+            registers->safe_push(variable);
+    }
+}
+
+// Functions without a frame (naked) cannot call.
 void asm_hooks_add(function *fun)
 {
     auto_vec<gimple *> statements;
-    hash_set<tree> taken;
+    asm_function f;
     bool any = false;
 
-    if (!sanitize_flags_p(SANITIZE_THREAD, fun->decl))
+    if (!sanitize_flags_p(SANITIZE_THREAD, fun->decl) ||
+        lookup_attribute("naked", DECL_ATTRIBUTES(fun->decl)))
         return;
     find_statements(fun, &statements);
     if (statements.is_empty())
         return;
-    find_taken(fun, &taken);
+    find_taken(fun, &f.taken);
+    find_registers(fun, &f.registers);
     for (gimple *s : statements) {
         gimple_stmt_iterator at = gsi_for_stmt(s);
         const gasm *assembly = dyn_cast<gasm *>(s);
-        if (!(assembly ? add_order(&at, assembly, &taken) : add_volatile(&at, s, &taken)))
+        if (!(assembly ? add_order(&at, assembly, &f) : add_volatile(&at, s, &f)))
             continue;
         (assembly ? hooked : hooked_volatile)->add(LOCATION_LOCUS(gimple_location(s)) ?: 1);
         any = true;

@@ -100,6 +100,16 @@ for level in -O0 -O2; do
   expect "$level, acquires after a jump" "$(grep -c 'call.*asm_acquire' jump.s)" 2
 done
 
+# Variables in registers by name.
+for level in -O0 -O1 -Og -O2 -O3 '-O2 -fPIC -mno-red-zone'; do
+  # shellcheck disable=SC2086 # several options
+  "$RAILBIRD" cc $level -g -Wall -Wextra "$RB_TEST_DATA/bodies/asm_registers.c" -o registers 2>err
+  grep -q 'registers.c: 3 asm statements treated as atomics' err || fail "$level, registers by name: $(cat err)"
+  for sampler in all adaptive; do
+    expect "$level, registers by name, $sampler" "$(RAILBIRD_OPTIONS=sampler=$sampler ./registers 2>&1)" right
+  done
+done
+
 # Both copies of a function have the hooks.
 cat >copies.c <<'END'
 long f, a[8];

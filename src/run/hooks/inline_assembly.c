@@ -14,8 +14,9 @@
 #include "run/sync/sync.h"
 #include "run/sync/sync_cache.h"
 
-#define WORD       8u // bytes: parts of a lock that are written apart are one object
-#define MOST_WORDS 8u
+#define WORD          8u // bytes: parts of a lock that are written apart are one object
+#define MOST_WORDS    8u
+#define LEAST_ADDRESS 4096u
 
 static char unknown_word; // its address stands for all that the compiler could not tell
 
@@ -87,16 +88,23 @@ static void acquire_word(struct rb_self *me, uintptr_t address)
     rb_sync_end(me);
 }
 
-// Visits the words that the operand touches, and its own address, by which atomics know it.
+// Returns true if there may be memory: pointers in registers may be numbers.
+static bool may_be_memory(uintptr_t address)
+{
+    return address >= LEAST_ADDRESS && address < (uintptr_t)1 << 63;
+}
+
+// Visits the words that the operand touches, and its own address, by which atomics know it. Without a size the
+// address is not known.
 static void visit_words(uintptr_t address, uintptr_t size, void (*visit)(struct rb_self *me, uintptr_t word))
 {
-    struct rb_self *me = rb_enter();
+    if (!size)
+        address = (uintptr_t)&unknown_word;
+    struct rb_self *me = may_be_memory(address) ? rb_enter() : NULL;
 
     if (!me)
         return;
     if (!me->ignore_sync && !rb_is_of_mutex(me, address) && !rb_sync_passed_over(me, 0)) {
-        if (!address)
-            address = (uintptr_t)&unknown_word;
         const uintptr_t first = address & ~(uintptr_t)(WORD - 1), end = address + (size ? size : 1);
         if (address != first)
             visit(me, address);
