@@ -16,14 +16,18 @@
 // warn.
 //
 // Our options come first, so later options of the user win: -fno-sanitize=thread disables all of them.
-// Everything goes through exec: messages, statuses and signals are the compiler's own.
+// Everything goes through exec: messages, statuses and signals are the compiler's own. Without the plugin a command
+// that compiles one file runs as a child, since inline assembly in its object file orders threads unseen, and a note
+// says so: all other atomic instructions are calls of hooks there.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/cli.h"
+#include "cmd/launch/launch.h"
 #include "cmd/toolchain/toolchain.h"
+#include "watch/code_table/object_atomics.h"
 
 static const char help_text[] =
     "usage: railbird %s ARGUMENTS OF THE COMPILER\n"
@@ -39,8 +43,8 @@ static const char help_text[] =
     "  RAILBIRD_BODIES=one         with gcc: no second body without hooks for functions, which makes code\n"
     "                              half as large again and run faster while it is not being looked at; inline\n"
     "                              assembly orders nothing then\n"
-    "  RAILBIRD_NOTES=none         with gcc: no line that counts asm statements that are taken for atomics; -w\n"
-    "                              does the same\n"
+    "  RAILBIRD_NOTES=none         no line about inline assembly in a file: statements taken for atomics (gcc), or\n"
+    "                              atomic instructions that are not seen; -w does the same\n"
     "\n"
     "A shared library (-shared) gets the hooks and no runtime: that is in the executable, or brought by\n"
     "'railbird run'. -fno-sanitize=thread leaves a file as it is. Other arguments are the compiler's; this "
@@ -81,12 +85,13 @@ static bool add_plugin(struct cli_words *out, const struct cc_compiler *compiler
     return plugin;
 }
 
-static void add_compile(struct cli_words *out, const struct cc_compiler *compiler, enum cc_family family,
+// Returns true if the plugin is there.
+static bool add_compile(struct cli_words *out, const struct cc_compiler *compiler, enum cc_family family,
                         const struct cc_line *line)
 {
     cli_words_add(out, "-fsanitize=thread");
     if (add_plugin(out, compiler, family, line))
-        return;
+        return true;
     add_all(out, for_dormant, RB_LENGTH(for_dormant));
     if (family == CC_GCC) {
         if (!line->fortran)
@@ -95,6 +100,52 @@ static void add_compile(struct cli_words *out, const struct cc_compiler *compile
     } else {
         add_all(out, clang_reads_early, RB_LENGTH(clang_reads_early));
     }
+    return false;
+}
+
+// Returns the last part of a path.
+static const char *find_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+// Returns true if the note about the file may be wanted, by the plugin's rules (src/plugin/asm_hooks.cc).
+static bool wants_note(const struct cc_line *line)
+{
+    const char *notes = getenv("RAILBIRD_NOTES");
+
+    return line->compiles && line->sources == 1 && !line->quiet && !(notes && !strcmp(notes, "none")) &&
+           strncmp(find_name(line->source), "conftest.", 9) != 0;
+}
+
+static const char *object_of(const struct cc_line *line)
+{
+    const char *name = find_name(line->source), *dot = strrchr(name, '.');
+
+    return line->output ? line->output
+                        : cli_text("%.*s.o", dot ? (int)(dot - name) : (int)strlen(name), name);
+}
+
+// Runs the compiler as a child, then writes the note. Returns the exit status, or -1 with errno if there is no
+// compiler.
+static int run_with_note(char *const *words, const struct cc_line *line)
+{
+    struct launch l;
+    const int failed = launch_run(words, -1, &l);
+
+    if (failed) {
+        errno = failed;
+        return -1;
+    }
+    const size_t count = l.status == 0 ? rb_object_atomics(object_of(line)) : 0;
+    if (count)
+        fprintf(
+            stderr,
+            "railbird: %s: %zu atomic instruction%s without hooks (inline assembly): order by %s is not seen\n",
+            line->source, count, count == 1 ? "" : "s", count == 1 ? "it" : "them");
+    return launch_end_like(l.status);
 }
 
 static void add_linker(struct cli_words *out, const char *word)
@@ -186,19 +237,25 @@ static int run_compiler(const char *command, bool cxx, int argc, char **argv)
 
     cli_words_add_all(&out, &compiler.words);
     const bool ours = line.inputs && !line.query && line.thread;
+    bool note = false;
     if (ours && !line.stops) {
         status = add_link(command, &out, &compiler, &line, &arguments);
         if (status != RB_EXIT_OK)
             return status;
     } else {
         if (ours && line.code)
-            add_compile(&out, &compiler, cc_compiler_family(&compiler), &line);
+            note = !add_compile(&out, &compiler, cc_compiler_family(&compiler), &line) && wants_note(&line);
         for (int i = 1; i < argc; i++) // response files unchanged
             cli_words_add(&out, argv[i]);
     }
     if (expanded)
         cli_words_fit(&out, compiler.words.count);
-    execvp(out.word[0], out.word);
+    if (note)
+        status = run_with_note(out.word, &line);
+    else
+        execvp(out.word[0], out.word);
+    if (note && status >= 0)
+        return status;
     fprintf(stderr, "railbird %s: cannot run '%s': %s; %s names the compiler\n", command, out.word[0],
             strerror(errno), cxx ? "RAILBIRD_CXX" : "RAILBIRD_CC");
     return RB_EXIT_USAGE;

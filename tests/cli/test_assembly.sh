@@ -153,4 +153,29 @@ silent "-E" "$RAILBIRD" cc -E copies.c -o copies.i
 silent "without instrumentation" "$RAILBIRD" cc -fno-sanitize=thread -c copies.c
 echo 'volatile long f; void g(void) { f++; __asm__ volatile("" ::: "memory"); f++; }' >none.c
 silent "nothing to note" "$RAILBIRD" cc -O2 -c none.c
+# Without the plugin: a note where instructions have no hooks.
+cat >lock.c <<'END'
+long f;
+void take(void) { while (({ long was = 1; __asm__("xchgq %0, %1" : "+r"(was), "+m"(f)); was; })) continue; }
+void drop(void) { __asm__("lock; decq %0" : "+m"(f)); }
+long add(void) { return __atomic_fetch_add(&f, 1, __ATOMIC_SEQ_CST) + __sync_lock_test_and_set(&f, 1); }
+END
+echo 'long f; long g(void) { return __atomic_fetch_add(&f, 1, __ATOMIC_SEQ_CST) + __sync_lock_test_and_set(&f, 1); }' >hooked.c
+unseen() { # WHAT COMMAND...
+  "${@:2}" -O1 -c lock.c 2>err || fail "$1: status $?"
+  expect "$1" "$(cat err)" "railbird: lock.c: 2 atomic instructions without hooks (inline assembly): order by them is not seen"
+  "${@:2}" -O1 lock.c -c -o other.o 2>err
+  expect "$1, -o" "$(wc -l <err)" 1
+  silent "$1, atomics with hooks" "${@:2}" -O1 -c hooked.c
+  silent "$1, -w" "${@:2}" -w -c lock.c
+  silent "$1, RAILBIRD_NOTES" env RAILBIRD_NOTES=none "${@:2}" -c lock.c
+  echo 'no C' >wrong.c
+  ! "${@:2}" -c wrong.c 2>err || fail "$1: a wrong file compiles"
+  ! grep -q '^railbird' err || fail "$1: $(cat err)"
+}
+unseen "one copy" env RAILBIRD_BODIES=one "$RAILBIRD" cc
+if command -v clang >/dev/null; then unseen clang env RAILBIRD_CC=clang "$RAILBIRD" cc; fi
+got=0
+RAILBIRD_CC=/no/such/gcc "$RAILBIRD" cc -c lock.c 2>err || got=$?
+expect "no compiler" "$got $(wc -l <err)" "2 1"
 finish "inline assembly"

@@ -232,8 +232,13 @@ static void read_option(struct cc_line *line, const char *word, unsigned *confli
     if (IS_ONE_OF(word, queries) || text_after(word, "-print-") || text_after(word, "--print-") ||
         text_after(word, "--help="))
         line->query = true;
-    else if (IS_ONE_OF(word, stopping))
+    else if (IS_ONE_OF(word, stopping)) {
         line->stops = true;
+        line->compiles |= !strcmp(word, "-c") || !strcmp(word, "--compile");
+    } else if (!strcmp(word, "-w"))
+        line->quiet = true;
+    else if (text_after(word, "-o"))
+        line->output = text_after(word, "-o");
     else if (!strcmp(word, "-shared") || !strcmp(word, "--shared"))
         line->shared = true;
     else if (!strcmp(word, "-r"))
@@ -275,6 +280,10 @@ void cc_line_read(struct cc_line *line, const struct cli_words *arguments)
             const enum kind kind = find_kind(word, language);
             line->inputs = true;
             line->code |= kind != KIND_OBJECT;
+            if (kind != KIND_OBJECT) {
+                line->source = word;
+                line->sources++;
+            }
             line->fortran |= kind == KIND_FORTRAN;
             only_headers &= kind == KIND_HEADER;
         } else if (!strcmp(word, "--")) {
@@ -286,6 +295,8 @@ void cc_line_read(struct cc_line *line, const struct cli_words *arguments)
                 linker_word(line, value, strlen(value));
             else if (!strcmp(word, "-l"))
                 line->inputs = true;
+            else if (!strcmp(word, "-o") || !strcmp(word, "--output"))
+                line->output = value;
             i += value != NULL;
         } else if (text_after(word, "-x") && word[2] >= 'a' && word[2] <= 'z') { // not Intel's -xHost
             language = word + 2;

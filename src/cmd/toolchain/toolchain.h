@@ -25,6 +25,10 @@ struct cc_line {
     bool thread;          // instrumentation is wanted: no -fno-sanitize=thread is in effect
     bool other;           // another sanitizer, one that goes with ours (undefined, ...)
     char conflict[32];    // the name of one that does not, or ""
+    bool compiles, quiet; // -c; -w
+    const char *source;   // the last file of code
+    unsigned sources;
+    const char *output; // as -o names it, or NULL
 };
 
 void cc_line_read(struct cc_line *line, const struct cli_words *arguments);
