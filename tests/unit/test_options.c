@@ -172,10 +172,10 @@ static void complaints(void **state)
     bad("halt-on-error=1", "T: 'halt-on-error' is not an option; did you mean 'halt_on_error'?");
     bad("sede=1", "T: 'sede' is not an option; did you mean 'seed'?"); // two swapped letters
     bad("quixotic=1", "T: 'quixotic' is not an option; expected one of: sampler engine budget seed memory "
-                      "report log_path suppressions exitcode halt_on_error atexit_sleep_ms stats record stack_depth watch "
+                      "report log_path suppressions exitcode halt_on_error atexit_sleep_ms stats record looks stack_depth watch "
                       "max_reports report_bugs strict verbose");
     bad("=1", "T: '' is not an option; expected one of: sampler engine budget seed memory report log_path "
-              "suppressions exitcode halt_on_error atexit_sleep_ms stats record stack_depth watch max_reports report_bugs "
+              "suppressions exitcode halt_on_error atexit_sleep_ms stats record looks stack_depth watch max_reports report_bugs "
               "strict verbose");
     bad("stats", "T: stats: expected key=value");
     bad("engine=vector", "T: engine=vector: expected one of: so su");

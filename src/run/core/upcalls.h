@@ -98,6 +98,8 @@ RB_HIDDEN int rb_finish(int status);
 RB_HIDDEN void rb_halt(void) __attribute__((noreturn));
 // Prints statistics as the options ask (stats.c).
 RB_HIDDEN void rb_stats_print(void);
+// Appends the call sites and the looks at each to the file of looks=, if there is one (looks.c).
+RB_HIDDEN void rb_looks_write(void);
 // Prints a line, without an option, if the history had no room for some accesses.
 RB_HIDDEN void rb_stats_say_dropped(void);
 
