@@ -1,15 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The share of a real program's races that a sampler finds in one run, in ten and in thirty.
+"""The share of a real program's races that a sampler finds in one run, in ten and in thirty, and why it misses the others.
 
     bench/recall.py BUILD [--programs NAME...] [--rounds N] [--options TEXT] [-o FILE]
 
 The programs and their loads are those of tests/field. N runs with the options take turns with some of every access. A race is a report's
 id, which is a pair of code places. All that any run reports are counted, so a race that only the sampler met counts too. The share of k
 runs is the expectation over all choices of k of the N: 1 - C(N - m, k) / C(N, k) for a race that m runs reported. The table is written to
-FILE, by default bench/results/recall.md, with the races that no sampled run reported and the number of runs of every access that did.
+FILE, by default bench/results/recall.md.
+
+Each miss, a race that a sampled run did not report, has a reason by counts of that run (stats=, looks=):
+  side not run      a side of the race is no known call site of the run: its code was not executed while hooks were on
+  not looked at     a side's call site is known, and none of its calls was looked at
+  paused            both sides were looked at, and synchronisation was followed in more than one episode
+  not together      both sides were looked at in one long episode, never while the history held the other
 """
 import argparse
+import collections
+import glob
+import json
 import math
 import os
 import platform
@@ -20,24 +29,48 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIELD = os.path.join(os.path.dirname(HERE), "tests", "field")
 RUNS = (1, 10, 30)
+REASONS = ("side not run", "not looked at", "paused", "not together")
 SKIPPED = 77
 
 
+def lines_of(path):
+    with open(path if os.path.exists(path) else os.devnull, encoding="utf-8", errors="replace") as f:
+        return f.read().splitlines()
+
+
+class Run:
+    """races: id -> the two places of a race, each a build-id and an offset; looks: place -> calls looked at."""
+
+    def __init__(self, stem):
+        self.races, self.looks, self.episodes = {}, {}, 0
+        for line in lines_of(stem + ".reports"):
+            record = json.loads(line)
+            top = [a["stack"][0] for a in record["accesses"] if a["stack"]]
+            self.races[record["id"]] = [(f.get("build_id", ""), int(f.get("offset", "0x0"), 16)) for f in top]
+        for line in lines_of(stem + ".looks"):
+            build, offset, taken = line.split("\t")
+            self.looks[build, int(offset, 16)] = int(taken)
+        for line in lines_of(stem + ".stats"):
+            self.episodes = max(self.episodes, json.loads(line).get("episodes", 0))
+
+    def reason(self, places):
+        seen = [self.looks.get(p) for p in places]
+        if None in seen:
+            return REASONS[0]
+        return REASONS[1] if 0 in seen else REASONS[2] if self.episodes > 1 else REASONS[3]
+
+
 def runs_of(program, a):
-    """Two lists of sets of ids: of the sampled runs, and of those of every access; None where the source cannot be had."""
-    with tempfile.NamedTemporaryFile("r") as file:
-        environment = {**os.environ, "RAILBIRD": os.path.join(os.path.abspath(a.build), "bin", "railbird"), "FIELD_RECALL": file.name,
+    """The sampled runs, and those of every access; None where the source cannot be had."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "RAILBIRD": os.path.join(os.path.abspath(a.build), "bin", "railbird"), "FIELD_RECALL": folder,
                        "FIELD_ROUNDS": str(a.rounds), "FIELD_OPTIONS": a.options}
         status = subprocess.run([os.path.join(FIELD, program + ".sh")], env=environment, stdin=subprocess.DEVNULL, check=False).returncode
         if status == SKIPPED:
             return None
         if status:
             sys.exit(f"recall.py: tests/field/{program}.sh ended with {status}")
-        runs = {"some": [], "every": []}
-        for line in file:
-            way, _, ids = line.rstrip("\n").partition("\t")
-            runs[way].append(set(ids.split()))
-        return runs["some"], runs["every"]
+        return [[Run(path[:-6]) for path in glob.glob(os.path.join(folder, way + "-*.stats"))] for way in ("some", "every")]
 
 
 def expected(races, some, k):
@@ -47,9 +80,13 @@ def expected(races, some, k):
         return None
     total = 0
     for race in races:
-        m = sum(race in run for run in some)
+        m = sum(race in run.races for run in some)
         total += 1 - (math.comb(n - m, k) / math.comb(n, k) if n - m >= k else 0)
     return total
+
+
+def share(part, whole):
+    return "-" if part is None else f"{part:.2f}" + (f" ({100 * part / whole:.0f} %)" if whole else "")
 
 
 def main():
@@ -60,37 +97,46 @@ def main():
     ask.add_argument("--options", default="sampler=adaptive:budget=5%")
     ask.add_argument("-o", default=os.path.join(HERE, "results", "recall.md"))
     a = ask.parse_args()
-    rows, missed = [], []
+    rows, causes, missed = [], [], []
     for program in a.programs:
         found = runs_of(program, a)
         if found is None:
             print(f"{program}: its source cannot be had here")
             continue
         some, every = found
-        races = set().union(*some, *every)
-        cells = []
-        for k in RUNS:
-            e = expected(races, some, k)
-            cells.append("-" if e is None else f"{e:.2f}" + (f" ({100 * e / len(races):.0f} %)" if races else ""))
-        rows.append(f"| {program} | {len(races)} | {expected(races, every, 1):.2f} | {' | '.join(cells)} |")
+        races = {race: places for run in some + every for race, places in run.races.items()}
+        rows.append(f"| {program} | {len(races)} | {expected(races, every, 1):.2f} | "
+                    f"{' | '.join(share(expected(races, some, k), len(races)) for k in RUNS)} |")
         print(rows[-1], flush=True)
-        never = races - set().union(*some)
-        for race in sorted(never, key=lambda r: -sum(r in run for run in every)):
-            missed.append(f"| {program} | `{race}` | {sum(race in run for run in every)} of {len(every)} |")
-    cpu = next((line.split(": ")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
-    with open(a.o, "w") as out:
+        why = {race: collections.Counter(run.reason(places) for run in some if race not in run.races) for race, places in races.items()}
+        total = sum(why.values(), collections.Counter())
+        causes.append(f"| {program} | {total.total()} | {' | '.join(str(total[r]) for r in REASONS)} |")
+        for race in sorted(races, key=lambda r: -sum(r in run.races for run in every)):
+            if not any(race in run.races for run in some):
+                missed.append(f"| {program} | `{race}` | {sum(race in run.races for run in every)} of {len(every)} | "
+                              f"{' | '.join(str(why[race][r]) for r in REASONS)} |")
+    cpu = next((line.split(": ")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")),
+               platform.machine())
+    head = f"{' | '.join(REASONS)} |"
+    with open(a.o, "w", encoding="utf-8") as out:
         out.write(f"""# Races of real programs that a sampler finds
 
 Written by `bench/recall.py`; {a.rounds} runs with `{a.options}`; {cpu}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}.
 
 | program | races of all runs | one run of every access | one run | 10 runs | 30 runs |
 |---|---:|---:|---:|---:|---:|
-""" + "\n".join(rows) + """
+""" + "\n".join(rows) + f"""
 
-Races that no sampled run reported, and how many runs of every access did:
+Misses, a race in a sampled run each, by reason (counted in that run; `bench/recall.py` defines them):
 
-| program | race | runs |
-|---|---|---:|
+| program | misses | {head}
+|---|---:|{"---:|" * len(REASONS)}
+""" + "\n".join(causes) + f"""
+
+Races that no sampled run reported, the runs of every access that did, and the reasons in the sampled runs:
+
+| program | race | runs | {head}
+|---|---|---:|{"---:|" * len(REASONS)}
 """ + "\n".join(missed) + "\n")
 
 

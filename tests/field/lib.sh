@@ -26,8 +26,8 @@
 #                   are counted, and compared with ours (pairs.py, out/PROGRAM/pairs); nothing fails by them
 #   FIELD_ROUNDS=N  N rounds, in each of which these take turns: plain, Railbird with its default sampler, with every access,
 #                   and TSan; reports of all rounds are judged, output is compared, CPU times are medians
-#   FIELD_RECALL=FILE  with FIELD_ROUNDS=N: N runs with FIELD_OPTIONS and N/10 and two more with every access take turns; the file
-#                   gets a line a run, `WAY<tab>ID ID...`, the distinct reports; nothing is judged (bench/recall.py)
+#   FIELD_RECALL=FOLDER  with FIELD_ROUNDS=N: N runs with FIELD_OPTIONS and N/10 and two more with every access take turns; the
+#                   folder gets WAY-N.reports, .stats and .looks of each run; nothing is judged (bench/recall.py)
 #   FIELD_RESULTS   a file: a line of tab-separated values is added to it (run.sh makes the table)
 #   FIELD_STATS     a file: the runtime's counters are added to it, an object a process (counters.sh makes the table)
 #   FIELD_REUSE=1   the plain build is not run again if it was before
@@ -379,13 +379,15 @@ rounds() {
 
 # recall N FILE: see FIELD_RECALL
 recall() {
-  local n way options=${FIELD_OPTIONS:-sampler=adaptive:budget=5%}
+  local n way part options=${FIELD_OPTIONS:-sampler=adaptive:budget=5%}
   compile railbird || exit 1
   for ((n = 1; n <= $1; n++)); do
     for way in some every; do
       [ $way = some ] || ((n % 10 == 1 || n == 2)) || continue
-      FIELD_OPTIONS=$([ $way = some ] && echo "$options" || echo sampler=all) once railbird >/dev/null
-      echo "$way"$'\t'"$(sed -n 's/.*"id": *"\([0-9a-f]*\)".*/\1/p' "$out/railbird/reports" 2>/dev/null | sort -u | tr '\n' ' ')" >>"$2"
+      FIELD_OPTIONS="$([ $way = some ] && echo "$options" || echo sampler=all) looks=$out/railbird/looks" once railbird >/dev/null
+      for part in reports stats looks; do
+        [ ! -e "$out/railbird/$part" ] || cp "$out/railbird/$part" "$2/$way-$n.$part"
+      done
     done
   done
   exit 0
