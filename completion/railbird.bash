@@ -24,7 +24,8 @@ _railbird() {
     local samplers="all none random: literace tl-fx g-ad g-fx rnd10 rnd25 ucp pacer: rpt: static:"
     local online="adaptive crsampler: datacollider:"
     local keys="sampler= engine= budget= seed= memory= report= log_path= suppressions= exitcode= halt_on_error=
-        atexit_sleep_ms= stats= record= looks= stack_depth= watch= max_reports= report_bugs= strict= verbose="
+        atexit_sleep_ms= stats= record= looks= stack_depth= watch= max_reports= report_bugs= strict= verbose=
+        unseen="
     local words=
     COMPREPLY=()
     if [ "$COMP_CWORD" -gt 1 ]; then

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/options.h"
 
-enum type { TYPE_TEXT, TYPE_PATH, TYPE_FLAG, TYPE_NUMBER, TYPE_SIZE, TYPE_SHARE, TYPE_REPORT, TYPE_STATS };
+enum type {
+    TYPE_TEXT,
+    TYPE_PATH,
+    TYPE_FLAG,
+    TYPE_NUMBER,
+    TYPE_SIZE,
+    TYPE_SHARE,
+    TYPE_REPORT,
+    TYPE_STATS,
+    TYPE_CHOICE
+};
 
 struct row {
     enum type type;
@@ -17,6 +27,7 @@ struct row {
 #define JSON_SHARE(key)  0
 #define JSON_REPORT(key) offsetof(struct rb_options, key##_json)
 #define JSON_STATS(key)  offsetof(struct rb_options, key##_json)
+#define JSON_CHOICE(key) 0
 
 static const struct row rows[RB_OPTIONS] = {
 #define RB_OPTION(key, type, standard, low, high, help) \
@@ -29,6 +40,10 @@ const struct rb_option_info rb_option_info[RB_OPTIONS] = {
 #define RB_OPTION(key, type, standard, low, high, help) {#key, help},
 #include "base/options.def"
 #undef RB_OPTION
+};
+
+static const char *const choices[RB_OPTIONS][2] = {
+    [RB_OPT_unseen] = {"order", "ignore"},
 };
 
 _Static_assert(RB_OPTIONS <= 32, "a bit each in `given`");
@@ -303,6 +318,15 @@ static bool set_option(struct rb_options *o, enum rb_option option, struct slice
             put_text(expected, "text, json:FILE, text,json:FILE or none");
             return false;
         }
+        break;
+    case TYPE_CHOICE:
+        if (!is_word(value, choices[option][0]) && !is_word(value, choices[option][1])) {
+            put_text(expected, choices[option][0]);
+            put_text(expected, " or ");
+            put_text(expected, choices[option][1]);
+            return false;
+        }
+        *(uint8_t *)field = is_word(value, choices[option][1]);
         break;
     case TYPE_STATS:
         if (!parse_sink(value, "1", "0", field, (char *)o + row->json)) {

@@ -29,7 +29,11 @@ enum rb_option {
 #define RB_FIELD_REPORT(key, most) \
     bool key;                      \
     char key##_json[RB_OPTION_PATH];
-#define RB_FIELD_STATS(key, most) RB_FIELD_REPORT(key, most)
+#define RB_FIELD_CHOICE(key, most) uint8_t key;
+#define RB_FIELD_STATS(key, most)  RB_FIELD_REPORT(key, most)
+
+// The words of choices, in their order.
+enum rb_unseen_option { RB_UNSEEN_ORDER, RB_UNSEEN_IGNORE };
 
 struct rb_options {
 #define RB_OPTION(key, type, standard, low, high, help) RB_FIELD_##type(key, high)

@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "engine/oracle_check.h"
 #include "run/access/history.h"
+#include "run/core/upcalls.h"
 #include "run/intercept/lifecycle.h"
 #include "run/record/record.h"
 
@@ -30,6 +31,11 @@ void rb_record_own(struct rb_self *me, enum rb_raw_op kind, uint64_t a, size_t b
     (void)kind;
     (void)a;
     (void)b;
+}
+
+void rb_unseen_settle(struct rb_self *me)
+{
+    (void)me;
 }
 
 // ---- threads, and memory as the judge sees it ----------------------------------------------------------

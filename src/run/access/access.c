@@ -26,6 +26,7 @@ RB_INLINE void put_access(struct rb_self *me, const struct rb_memory_access *t, 
     const rb_stack stack = frame ? rb_stack_from(&me->walk, frame, rb_process.stack_depth)
                                  : rb_stack_here(&me->walk, pc, rb_process.stack_depth);
     const uint64_t where = rb_where(stack, me->id, t->size);
+    rb_unseen_pass_stack(me, stack);
     rb_accesses_touch(me, t, where, &hit);
     if (RB_UNLIKELY(hit.epoch))
         rb_race_found(me, t, where, &hit);
@@ -45,10 +46,15 @@ static void check_access(struct rb_self *me, const struct rb_memory_access *t, u
     struct rb_hit hit;
 
     rb_accesses_touch(me, t, 0, &hit);
-    if (RB_UNLIKELY(hit.epoch)) {
-        const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
-        rb_race_found(me, t, rb_where(stack, me->id, t->size), &hit);
+    if (RB_LIKELY(!hit.epoch))
+        return;
+    const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
+    if (RB_UNLIKELY(rb_unseen_marks)) {
+        rb_unseen_pass_stack(me, stack);
+        rb_accesses_touch(me, t, 0, &hit);
     }
+    if (RB_LIKELY(hit.epoch))
+        rb_race_found(me, t, rb_where(stack, me->id, t->size), &hit);
 }
 
 // Returns a piece of a range that is too long: S is the set of bytes looked at. Each byte is in it with the
@@ -64,6 +70,14 @@ static struct rb_memory_access piece_of(struct rb_self *me, const struct rb_memo
     piece.address += from;
     piece.size = (end < t->size ? end : t->size) - from;
     return piece;
+}
+
+static void check_both(struct rb_self *me, const struct rb_memory_access *before,
+                       const struct rb_memory_access *behind, struct rb_hit *hit)
+{
+    rb_accesses_check(me, before, hit);
+    if (!hit->epoch)
+        rb_accesses_check(me, behind, hit);
 }
 
 // Checks the bytes around the piece. That costs little where nothing is recorded.
@@ -82,12 +96,16 @@ static void check_around(struct rb_self *me, const struct rb_memory_access *t,
     behind.size = t->address + t->size - behind.address;
     if (behind.size > AROUND)
         behind.size = AROUND;
-    rb_accesses_check(me, &before, &hit);
-    if (!hit.epoch)
-        rb_accesses_check(me, &behind, &hit);
-    if (RB_UNLIKELY(hit.epoch))
-        rb_race_found(me, t, rb_where(rb_stack_here(&me->walk, pc, rb_process.stack_depth), me->id, t->size),
-                      &hit);
+    check_both(me, &before, &behind, &hit);
+    if (RB_LIKELY(!hit.epoch))
+        return;
+    const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
+    if (RB_UNLIKELY(rb_unseen_marks)) {
+        rb_unseen_pass_stack(me, stack);
+        check_both(me, &before, &behind, &hit);
+    }
+    if (RB_LIKELY(hit.epoch))
+        rb_race_found(me, t, rb_where(stack, me->id, t->size), &hit);
 }
 
 static void look_at_access(struct rb_self *me, uintptr_t address, size_t size, unsigned how, uintptr_t pc)
@@ -138,6 +156,7 @@ static void look_at_freed(struct rb_self *me, uintptr_t address, size_t size, ui
     const rb_stack stack = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
     const uint64_t where = rb_where(stack, me->id, size);
     me->count.sampled += t.record;
+    rb_unseen_pass_stack(me, stack);
     rb_accesses_touch(me, &t, where, &hit);
     const struct rb_memory_access rest = {address + t.size, size - t.size, true, false, false};
     if (!hit.epoch && rest.size)

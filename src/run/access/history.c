@@ -2,6 +2,7 @@
 // An access and the entries of its lines: the check for races, the bytes it takes from entries, and the new
 // entry.
 #include "run/access/history_table.h"
+#include "run/core/upcalls.h"
 
 // The part of an access that is in one line.
 struct part {
@@ -229,6 +230,8 @@ void rb_accesses_touch(struct rb_self *me, const struct rb_memory_access *t, uin
     const bool record = t->record && me->hb.epoch < RB_EPOCH_TIME_MAX;
 
     hit->epoch = 0;
+    if (RB_UNLIKELY(me->unseen.pending))
+        rb_unseen_settle(me);
     if (RB_UNLIKELY(!rb_is_remembered(generation) || me->engine.blind))
         return;
     for (uintptr_t at = t->address; at < end; at = rb_line_next(at)) {

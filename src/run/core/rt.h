@@ -61,6 +61,7 @@ struct rb_recent {
 struct rb_self {
     struct rb_thread hb;     // the engine's state of the thread
     struct rb_engine engine; // the same for all threads but `width` and `blind`
+    struct rb_unseen_state unseen;
 
     // Written by the thread itself and by its signal handlers.
     volatile int busy;      // depth of rb_enter
@@ -131,6 +132,7 @@ struct rb_process {
     bool collides;  // accesses are compared by traps alone: trap_races.c
     bool quick;     // threads may rely on their memory of objects (sync_cache.h)
     bool windows;   // synchronisation may be passed over, as rb_sampling_sync says
+    bool unseen;    // order made in libraries without hooks is followed
     uint64_t lost_edges;
     uint64_t races, suppressed; // reported, and found but suppressed
 };

@@ -83,6 +83,7 @@ unsigned rb_stack_frames(rb_stack s, uintptr_t *pcs, unsigned room);
 size_t rb_stack_bytes(void);     // memory that the table takes
 uint64_t rb_stack_dropped(void); // captures that the full table cut down to one frame or none
 uint32_t rb_stack_count(void);   // nodes
+uint32_t rb_stack_room(void);    // the most nodes; numbers are below it
 
 // Returns the node for pc called from the stack `parent` (0: pc is the outermost frame), made if it is new.
 // 0: no room. The last sixteenth of the table is for nodes without a parent, so that a pc alone still has a

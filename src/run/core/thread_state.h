@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The parts of a thread's state (rb_self) that belong to one room each, all zero before the thread starts:
 // real-time signals that wait for rb_leave (signals_queue.c), and the variables of the sampler that runs
-// (sampling.h).
+// (sampling.h), libraries without hooks.
 #ifndef RB_RUN_CORE_THREAD_STATE_H
 #define RB_RUN_CORE_THREAD_STATE_H
 
@@ -60,6 +60,14 @@ struct rb_sampling {
     uint32_t slots;        // of the table
     uintptr_t *open;       // open calls, innermost last: the stack pointer; bit 0: it is taken
     struct rb_function *function;
+};
+
+// Libraries without hooks that the thread may be inside of, or has left since it last acquired their order
+// (room unseen): a bit each. `always` is in `pending` at all times.
+struct rb_unseen_state {
+    uint64_t pending, always;
+    uintptr_t entry; // where the return address of the outermost call is,
+    uintptr_t back;  // and that address; 0: not known
 };
 
 #endif

@@ -46,6 +46,35 @@ RB_HIDDEN void rb_signal_stack_end(struct rb_self *me);
 // loader keeps closed libraries for them.
 RB_HIDDEN void rb_libraries_thread_ends(struct rb_self *me);
 
+// ---- unseen --------------------------------------------------------------------------------------------
+
+// A mark of each stack; NULL: there is no unseen library.
+extern RB_HIDDEN uint8_t *rb_unseen_marks;
+#define RB_UNSEEN_CLEAR 1u // no frame of the stack is in an unseen library
+
+// Notes the modules that came with the program; at the start.
+RB_HIDDEN void rb_unseen_init(void);
+// Finds the unseen libraries and leads calls of them to stubs: before the second thread, or before system
+// calls are filtered. Inside the guard.
+RB_HIDDEN void rb_unseen_begin(struct rb_self *me);
+// Does so again, if it was done: libraries came or went. Outside the guard, on the thread that opened or
+// closed one.
+RB_HIDDEN void rb_unseen_update(void);
+// Notes a thread that is made, with the stack of its creation; NULL: it has no state.
+RB_HIDDEN void rb_unseen_creates(struct rb_self *me, struct rb_self *child, rb_stack stack);
+// Acquires the order of the libraries that pend. Called if me->unseen.pending is not 0, before an access is
+// compared and before a release. Locks of objects may be held.
+RB_HIDDEN void rb_unseen_settle(struct rb_self *me);
+// Acquires the order of the libraries that have a frame in the stack.
+RB_HIDDEN void rb_unseen_callback(struct rb_self *me, rb_stack stack);
+
+RB_INLINE void rb_unseen_pass_stack(struct rb_self *me, rb_stack stack)
+{
+    if (RB_UNLIKELY(rb_unseen_marks) &&
+        RB_UNLIKELY(rb_load_relaxed(&rb_unseen_marks[stack]) != RB_UNSEEN_CLEAR))
+        rb_unseen_callback(me, stack);
+}
+
 // ---- report --------------------------------------------------------------------------------------------
 
 // Keeps a race the thread has just found, until rb_races_report is called without a lock held. Cheap when

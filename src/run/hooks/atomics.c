@@ -128,7 +128,7 @@ static inline bool fence_to_hand_out(const struct rb_self *me)
 static bool is_released(const struct rb_self *me, const struct rb_fences *f)
 {
     return rb_process.quick && f->has_released && f->clock == me->hb.version && f->epoch == me->hb.epoch &&
-           !me->hb.sampled;
+           !me->hb.sampled && !me->unseen.pending;
 }
 
 static RB_NOINLINE void run_fence(int order)

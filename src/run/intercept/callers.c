@@ -76,6 +76,12 @@ bool rb_caller_counts(uintptr_t pc)
     return false;
 }
 
+bool rb_is_in_hooked_file(uintptr_t pc)
+{
+    (void)pc;
+    return true;
+}
+
 // The same holds here, but libc and programs in C count no references.
 extern RB_WEAK char __gxx_personality_v0;
 
@@ -105,7 +111,7 @@ static RB_NOINLINE bool is_instrumented(uint64_t key)
     return rb_asks_for_hooks(file.entry->l_ld, file.bias);
 }
 
-static bool is_known_as_instrumented(uintptr_t pc)
+bool rb_is_in_hooked_file(uintptr_t pc)
 {
     struct rb_module_map file;
 
@@ -126,14 +132,14 @@ bool rb_caller_counts(uintptr_t pc)
 {
     if (!rb_process.on || (rb_self_tls && rb_self_tls->busy))
         return false;
-    const bool counts = is_known_as_instrumented(pc);
+    const bool counts = rb_is_in_hooked_file(pc);
     rb_skip += !counts; // it was no access of the program
     return counts;
 }
 
 bool rb_frees(uintptr_t pc)
 {
-    return is_known_as_instrumented(pc) || rb_module_is_same(pc, (uintptr_t)RB_REAL(pthread_create));
+    return rb_is_in_hooked_file(pc) || rb_module_is_same(pc, (uintptr_t)RB_REAL(pthread_create));
 }
 #endif
 

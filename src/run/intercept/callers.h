@@ -21,6 +21,8 @@
 // Returns true if the file with this dynamic section, mapped at
 // `base`, imports the hooks: it is instrumented.
 RB_HIDDEN bool rb_asks_for_hooks(const ElfW(Dyn) * dynamic, uintptr_t base);
+// Returns true if the code is in an instrumented file.
+RB_HIDDEN bool rb_is_in_hooked_file(uintptr_t pc);
 // Returns true if a call of free from there is a write.
 RB_HIDDEN bool rb_frees(uintptr_t pc);
 // Returns true if an access of the code at `pc` may be checked now. Called for sampled accesses only.

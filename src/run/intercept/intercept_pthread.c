@@ -81,12 +81,17 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*
                          void *argument, uintptr_t pc)
 {
     rb_watch_exit_to_wait();
+    if (rb_libraries_is_inside()) // a constructor of a library that is not listed yet
+        rb_unseen_update();
     struct rb_self *me = rb_enter(), *child = NULL;
     struct start *s = NULL;
 
     if (me) {
+        rb_unseen_begin(me);
         s = rb_arena_alloc(&rb_process.arena, sizeof(*s));
-        child = s ? rb_thread_new(me, rb_stack_here(&me->walk, pc, rb_process.stack_depth)) : NULL;
+        const rb_stack created = rb_stack_here(&me->walk, pc, rb_process.stack_depth);
+        child = s ? rb_thread_new(me, created) : NULL;
+        rb_unseen_creates(me, child, created);
         if (!child)
             rb_lost_edge(me);
         else

@@ -85,6 +85,11 @@ void rb_libraries_thread_ends(struct rb_self *me)
         rb_on_release(me, (uintptr_t)&ended);
 }
 
+bool rb_libraries_is_inside(void)
+{
+    return depth != 0;
+}
+
 void rb_libraries_after_fork(void)
 {
     rb_store_relaxed(&inside, depth ? 1 : 0);
@@ -164,6 +169,8 @@ RB_INTERCEPT(void *, dlopen, (const char *path, int mode))
 {
     rb_libraries_begin(false);
     void *library = open_from(RB_PC, path, mode);
+    if (library)
+        rb_unseen_update();
     rb_libraries_end();
     return library;
 }

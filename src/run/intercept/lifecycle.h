@@ -32,6 +32,8 @@ RB_HIDDEN void rb_libraries_begin(bool closing);
 RB_HIDDEN void rb_libraries_end(void);
 // Acquires the loader's lock for a destructor that runs at the end of the process. Inside the guard.
 RB_HIDDEN void rb_libraries_acquire(struct rb_self *me);
+// Returns true if the thread is inside dlopen or dlclose, and so in the loader's lock.
+RB_HIDDEN bool rb_libraries_is_inside(void);
 // Counts the one thread of a child as inside the loader, if it is, and no other.
 RB_HIDDEN void rb_libraries_after_fork(void);
 

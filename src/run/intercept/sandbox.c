@@ -18,6 +18,17 @@
 #include "run/sync/thread.h"
 #include "run/watchpoint/watchpoints.h"
 
+// Leads calls to stubs while pages may still be made writable.
+static void begin_unseen(void)
+{
+    struct rb_self *me = rb_enter();
+
+    if (!me)
+        return;
+    rb_unseen_begin(me);
+    rb_leave(me);
+}
+
 void rb_sandbox_begins(void)
 {
     const int saved = errno;
@@ -25,6 +36,7 @@ void rb_sandbox_begins(void)
     if (!rb_process.on || rb_load_acquire(&rb_host.sandboxed))
         return;
     rb_reporter_prepare();
+    begin_unseen();
     rb_watchpoints_stop("the program confines itself (seccomp)");
     rb_ticker_end();
     if (rb_process.by_cost && !rb_recording)

@@ -21,6 +21,7 @@
 #include "run/sites/sites.h"
 #include "run/sync/objects.h"
 #include "run/sync/thread.h"
+#include "run/unseen/unseen.h"
 #include "run/watchpoint/watchpoints.h"
 
 #define KEPT_BYTES ((size_t)64 << 20)
@@ -111,6 +112,14 @@ static int make_json_file(void)
 }
 
 // Begins the recording. Without one the program runs on: a line says why.
+static int make_unseen(const struct rb_start *start)
+{
+    rb_process.unseen = rb_options.unseen == RB_UNSEEN_ORDER &&
+                        (start->sampler->ops != &rb_sample_none || rb_options.record[0]);
+    rb_unseen_init();
+    return 0;
+}
+
 static int make_recording(void)
 {
     if (rb_options.record[0])

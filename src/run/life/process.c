@@ -399,6 +399,7 @@ RB_INTERCEPT(int, dlclose, (void *handle))
     rb_sites_let();
     if (list)
         syscall(SYS_munmap, list, bytes);
+    rb_unseen_update();
     rb_libraries_end();
     errno = saved;
     return r;
@@ -463,4 +464,5 @@ void rb_libraries_came(void)
     n.old = new < n.count ? n.count - (unsigned)new : 0;
     dl_iterate_phdr(forget_newest, &n);
     rb_leave(n.me);
+    rb_unseen_update();
 }

@@ -178,3 +178,8 @@ uint32_t rb_stack_count(void)
 {
     return rb_load_relaxed(&used) - 1;
 }
+
+uint32_t rb_stack_room(void)
+{
+    return table.room;
+}

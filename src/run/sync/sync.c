@@ -7,6 +7,7 @@
 
 #include "run/access/access.h"
 #include "run/access/history.h"
+#include "run/core/upcalls.h"
 #include "run/record/record.h"
 #include "run/sync/sync_cache.h"
 
@@ -32,10 +33,12 @@ static inline void prepare_step(struct rb_self *me)
     me->engine.width = rb_load_relaxed(&rb_process.width);
 }
 
-// Prepares a release. Also for creation and end of threads, which are followed even while tracking is
+// Prepares a release: the thread has acquired by now all that it may pass on. Also for creation and end of threads, which are followed even while tracking is
 // paused.
 static inline void prepare_release(struct rb_self *me)
 {
+    if (RB_UNLIKELY(me->unseen.pending))
+        rb_unseen_settle(me);
     prepare_step(me);
     if (RB_UNLIKELY(rb_process.paused & RB_COUNTS))
         rb_step(me);

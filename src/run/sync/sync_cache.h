@@ -32,10 +32,17 @@ RB_INLINE bool rb_known_heard(const struct rb_known *k, uintptr_t address)
     return k->address == address && rb_object_version(k->object) == k->version;
 }
 
-RB_INLINE bool rb_known_covered(const struct rb_self *me, const struct rb_known *k)
+// Returns true if the object holds the thread's clock.
+RB_INLINE bool rb_known_published(const struct rb_self *me, const struct rb_known *k)
 {
     return k->epoch == me->hb.epoch && k->clock == me->hb.version && !me->hb.sampled &&
            rb_object_life(rb_object_version(k->object)) == rb_object_life(k->version);
+}
+
+// Returns true if, besides, no unseen library may have something new for the thread to pass on.
+RB_INLINE bool rb_known_covered(const struct rb_self *me, const struct rb_known *k)
+{
+    return rb_known_published(me, k) && !me->unseen.pending;
 }
 
 // Notes that the thread has acquired all that the object holds (`heard`), or that the object holds all that

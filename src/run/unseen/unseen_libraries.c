@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The list of unseen libraries (unseen.h), made when the second thread is about to start and brought up to
+// date by dlopen and dlclose.
+//
+// Invariant: the list is written in a callback of dl_iterate_phdr alone. libc holds a lock of its loader
+// meanwhile, which a thread may take again. So there is one writer at a time, and no lock of ours that a
+// constructor could take in the other order. Readers take no lock: `to` is written last.
+#include <errno.h>
+
+#include "run/unseen/unseen.h"
+
+struct rb_unseen_library rb_unseen_library[RB_UNSEEN_MOST];
+uint32_t rb_unseen_count;
+
+uint32_t rb_unseen_find(uintptr_t pc)
+{
+    const uint32_t count = rb_load_acquire(&rb_unseen_count);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (pc < rb_load_acquire(&rb_unseen_library[i].to) && pc >= rb_unseen_library[i].from)
+            return i;
+    return RB_UNSEEN_NONE;
+}
+
+#if defined(RB_STATIC)
+void rb_unseen_init(void)
+{
+}
+
+void rb_unseen_begin(struct rb_self *me)
+{
+    (void)me;
+}
+
+void rb_unseen_update(void)
+{
+}
+#else
+static bool begun;    // the list is kept
+static uint64_t left; // slots that could not be redirected, at the last update
+
+static char *copy_name(const char *name)
+{
+    size_t bytes = 1;
+
+    while (name[bytes - 1])
+        bytes++;
+    char *copy = rb_arena_alloc(&rb_host.kept, bytes);
+    for (size_t i = 0; copy && i < bytes; i++)
+        copy[i] = name[i];
+    return copy;
+}
+
+static bool is_same_name(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+static struct rb_unseen_library *find_free(void)
+{
+    for (uint32_t i = 0; i < RB_UNSEEN_MOST; i++)
+        if (!rb_unseen_library[i].to)
+            return &rb_unseen_library[i];
+    return NULL;
+}
+
+// Adds the module if it is an unseen library that is not in the list.
+static void add_library(struct rb_self *me, const struct rb_loaded *m)
+{
+    if (m->hooks || m->exempt || m->from >= m->to || rb_unseen_find(m->from) != RB_UNSEEN_NONE)
+        return;
+    struct rb_unseen_library *l = find_free();
+    if (!l) {
+        me->count.unseen_beyond++;
+        return;
+    }
+    if (!l->name || !is_same_name(l->name, m->name))
+        l->name = copy_name(m->name);
+    l->object.address = (uintptr_t)&l->object;
+    l->from = m->from;
+    rb_store_release(&l->to, m->to);
+    if ((uint32_t)(l - rb_unseen_library) >= rb_unseen_count)
+        rb_store_release(&rb_unseen_count, (uint32_t)(l - rb_unseen_library) + 1);
+    me->count.unseen_libraries++;
+}
+
+static bool is_listed(const struct rb_unseen_library *l)
+{
+    for (unsigned i = 0; i < rb_loaded_count; i++)
+        if (rb_loaded[i].from == l->from && rb_loaded[i].to == l->to)
+            return true;
+    return false;
+}
+
+// Removes the libraries that have gone. Their clocks stay with the number: its next library has more order
+// than there is.
+static void remove_gone(void)
+{
+    for (uint32_t i = 0; i < rb_unseen_count; i++)
+        if (rb_unseen_library[i].to && !is_listed(&rb_unseen_library[i]))
+            rb_store_release(&rb_unseen_library[i].to, 0);
+}
+
+// Does all work in the callback for the first module.
+static int update_all(struct dl_phdr_info *first, size_t size, void *self)
+{
+    struct rb_self *me = self;
+    uint64_t now_left = 0;
+
+    (void)first;
+    (void)size;
+    rb_modules_list(false);
+    remove_gone();
+    rb_slots_sweep();
+    for (unsigned i = 0; i < rb_loaded_count; i++)
+        add_library(me, &rb_loaded[i]);
+    for (unsigned i = 0; i < rb_loaded_count && rb_unseen_count; i++)
+        if (rb_loaded[i].hooks)
+            now_left += rb_slots_redirect(me, &rb_loaded[i]);
+    me->count.unseen_slots_left += now_left - left; // the sum over all threads is `left`
+    left = now_left;
+    rb_unseen_list_changed();
+    return 1;
+}
+
+static int list_start(struct dl_phdr_info *first, size_t size, void *unused)
+{
+    (void)first;
+    (void)size;
+    (void)unused;
+    rb_modules_list(true);
+    return 1;
+}
+
+void rb_unseen_init(void)
+{
+    if (rb_process.unseen)
+        dl_iterate_phdr(list_start, NULL);
+}
+
+void rb_unseen_begin(struct rb_self *me)
+{
+    if (!rb_process.unseen || rb_exchange_seq_cst(&begun, true))
+        return;
+    rb_unseen_vectors = rb_arch_unseen_vectors();
+    dl_iterate_phdr(update_all, me);
+}
+
+void rb_unseen_update(void)
+{
+    const int saved = errno;
+    struct rb_self *me = rb_load_acquire(&begun) ? rb_enter() : NULL;
+
+    if (me) {
+        dl_iterate_phdr(update_all, me);
+        rb_leave(me);
+    }
+    errno = saved;
+}
+#endif
