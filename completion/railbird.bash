@@ -25,7 +25,7 @@ _railbird() {
     local online="adaptive crsampler: datacollider:"
     local keys="sampler= engine= budget= seed= memory= report= log_path= suppressions= exitcode= halt_on_error=
         atexit_sleep_ms= stats= record= looks= stack_depth= watch= max_reports= report_bugs= strict= verbose=
-        unseen="
+        unseen= partial="
     local words=
     COMPREPLY=()
     if [ "$COMP_CWORD" -gt 1 ]; then
@@ -71,7 +71,7 @@ _railbird() {
             run) words="-o --json --self-test --help" ;;
             watch) words="--mode --per-second --rate --window --module --budget --candidates --no-atomics -o --json --help" ;;
             record) words="--output --sampler --no-functions --merge --help" ;;
-            report) words="--format -o --baseline --suppressions --debug-path --json --verbose --help" ;;
+            report) words="--format -o --baseline --suppressions --debug-path --partial --json --verbose --help" ;;
             doctor) words="--json --help" ;;
             analyze) words="--engine --sampler --seed --races --lenient --json --help" ;;
             compare) words="--engines --samplers --runs --seed --lenient --json --html --help" ;;

@@ -44,6 +44,7 @@ const struct rb_option_info rb_option_info[RB_OPTIONS] = {
 
 static const char *const choices[RB_OPTIONS][2] = {
     [RB_OPT_unseen] = {"order", "ignore"},
+    [RB_OPT_partial] = {"list", "report"},
 };
 
 _Static_assert(RB_OPTIONS <= 32, "a bit each in `given`");

@@ -34,6 +34,7 @@ enum rb_option {
 
 // The words of choices, in their order.
 enum rb_unseen_option { RB_UNSEEN_ORDER, RB_UNSEEN_IGNORE };
+enum rb_partial_option { RB_PARTIAL_LIST, RB_PARTIAL_REPORT };
 
 struct rb_options {
 #define RB_OPTION(key, type, standard, low, high, help) RB_FIELD_##type(key, high)

@@ -38,7 +38,8 @@ struct rb_ring_counts {
     uint64_t places; // of a cause that was shown
     uint64_t hidden; // beyond max_reports
     uint64_t suppressed;
-    uint64_t plain; // shown without names
+    uint64_t plain;   // shown without names
+    uint64_t partial; // of those shown, places and hidden: known by partial evidence
     uint64_t hidden_said;
 };
 

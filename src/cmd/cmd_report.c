@@ -23,12 +23,12 @@
 
 static const char help_text[] =
     "usage: railbird report FILE... [--format F] [-o OUT] [--baseline FILE] [--suppressions FILE]...\n"
-    "                       [--debug-path DIR] [--json] [--verbose]\n"
+    "                       [--debug-path DIR] [--partial list|report] [--json] [--verbose]\n"
     "\n"
     "Reads reports (a JSON object a line, as report=json:FILE makes them; '-' is standard input), puts "
     "names\n"
     "to addresses, and merges those of the same race. Exit status 66 if there is a race that is neither\n"
-    "suppressed nor in the baseline nor a mere candidate of 'railbird watch'.\n"
+    "suppressed nor in the baseline nor a mere candidate of 'railbird watch', nor known by partial evidence.\n"
     "\n"
     "  --format F            text (default), json (an object a line), sarif (2.1.0), html (one page)\n"
     "  -o OUT                there instead of standard output\n"
@@ -36,6 +36,8 @@ static const char help_text[] =
     "  --suppressions FILE   races that are not to be reported, in ThreadSanitizer's syntax; may be "
     "repeated\n"
     "  --debug-path DIR      looks for separate debug files there too (DIR/.build-id/xx/yyyy.debug)\n"
+    "  --partial WORD        races with frames in libraries without hooks: list (default), or report: for 66 "
+    "too\n"
     "  --json                one JSON object on standard output: counts, and the races as a list\n"
     "  --verbose             text: build-ids, long names of functions in full, every race of a cause\n";
 
@@ -47,7 +49,7 @@ struct options {
     size_t file_count;
     const char **suppressions; // for free()
     size_t suppression_count;
-    const char *out, *baseline, *format_name;
+    const char *out, *baseline, *format_name, *partial;
     char *debug_path; // absolute, for free()
     const char *live_text, *live_json;
     enum format format;
@@ -60,7 +62,7 @@ struct options {
 
 static int check_live(const struct options *o)
 {
-    if (o->out || o->baseline || o->json || o->format_name || o->debug_path || o->file_count)
+    if (o->out || o->baseline || o->json || o->format_name || o->debug_path || o->partial || o->file_count)
         return cli_usage("report", "--live reads standard input; with it only --text, --json-file, "
                                    "--suppressions and --verbose");
     return -1;
@@ -83,6 +85,8 @@ static int check_options(struct options *o)
             break;
         }
     }
+    if (o->partial && strcmp(o->partial, "list") != 0 && strcmp(o->partial, "report") != 0)
+        return cli_usage("report", "--partial %s: expected list or report", o->partial);
     if (o->out && !strcmp(o->out, "-"))
         o->out = NULL;
     if (o->json && o->format_name && !o->out)
@@ -124,6 +128,7 @@ static int parse_options(int argc, char **argv, struct options *o)
         {"baseline", .text = &o->baseline},
         {"suppressions", .take = take_suppressions, .context = o},
         {"debug-path", .take = take_debug_path, .context = o},
+        {"partial", .text = &o->partial},
         {"json", .flag = &o->json},
         {"verbose", .flag = &o->verbose},
         {"live", .flag = &o->live},
@@ -257,6 +262,7 @@ static int read_all(struct work *w, struct rb_error *e)
         status = read_file(w, o->files[i], take_race, e);
     if (status < 0)
         return status;
+    rb_race_list_end(&w->races);
     w->new = o->baseline ? rb_baseline_mark(&w->baseline, &w->races) : w->races.count;
     return 0;
 }
@@ -329,12 +335,16 @@ static int write_all(const struct work *w, struct rb_error *e)
     return status;
 }
 
-// Returns true if there is a race that is new, and not just a candidate of 'railbird watch'.
+// Returns true if there is a race that is new, and not just a candidate of 'railbird watch' or known by
+// partial evidence.
 static bool has_race(const struct work *w)
 {
+    const bool takes_partial = w->options->partial && !strcmp(w->options->partial, "report");
+
     for (size_t i = 0; i < w->races.count; i++) {
         const struct rb_race *race = &w->races.race[i];
-        if ((race->is_new || !w->options->baseline) && !json_object_get(race->record, "candidate"))
+        if ((race->is_new || !w->options->baseline) && !json_object_get(race->record, "candidate") &&
+            (takes_partial || !rb_race_is_partial(race->record)))
             return true;
     }
     return false;

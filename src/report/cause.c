@@ -122,7 +122,10 @@ static size_t find_group(json_t *index, const struct rb_race *race, size_t next)
 {
     char key[RB_ID_SIZE + 2];
 
-    snprintf(key, sizeof(key), "%s%c", race->cause, json_object_get(race->record, "candidate") ? 'c' : 'r');
+    snprintf(key, sizeof(key), "%s%c", race->cause,
+             json_object_get(race->record, "candidate") ? 'c'
+             : rb_race_is_partial(race->record)         ? 'p'
+                                                        : 'r');
     const json_t *known = json_object_get(index, key);
     if (known)
         return (size_t)json_integer_value(known);

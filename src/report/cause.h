@@ -34,8 +34,8 @@ struct rb_groups {
     const struct rb_race **races; // the array that `others` point into
 };
 
-// Groups the races by cause; with `apart` each is a group of its own. Candidates and races are never in one
-// group.
+// Groups the races by cause; with `apart` each is a group of its own. Candidates, races of partial
+// evidence and others are never in one group.
 int rb_groups_make(struct rb_groups *g, const struct rb_race_list *races, bool apart, struct rb_error *e);
 void rb_groups_free(struct rb_groups *g);
 

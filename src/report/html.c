@@ -246,6 +246,11 @@ static void put_details(struct page *p, const struct rb_race *race, const struct
         fputs(", program ", p->out);
         put_text(p->out, program);
     }
+    words = rb_words_unseen(record);
+    if (words) {
+        fputs("; ", p->out);
+        put_owned_text(p->out, words);
+    }
     words = rb_words_seen(race);
     if (words) {
         fputs("; ", p->out);

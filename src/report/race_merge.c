@@ -135,6 +135,22 @@ static int append_race(struct rb_race_list *races, json_t *record, const char *i
     return 0;
 }
 
+void rb_race_list_end(struct rb_race_list *races)
+{
+    struct rb_race *ordered = malloc((races->count + 1) * sizeof(*ordered));
+    size_t n = 0;
+
+    json_decref(races->index);
+    races->index = NULL;
+    for (int partial = 0; ordered && partial < 2; partial++)
+        for (size_t i = 0; i < races->count; i++)
+            if (rb_race_is_partial(races->race[i].record) == partial)
+                ordered[n++] = races->race[i];
+    if (ordered)
+        memcpy(races->race, ordered, n * sizeof(*ordered));
+    free(ordered);
+}
+
 int rb_race_list_add(struct rb_race_list *races, json_t *record, struct rb_error *e)
 {
     char id[RB_ID_SIZE];
@@ -146,6 +162,10 @@ int rb_race_list_add(struct rb_race_list *races, json_t *record, struct rb_error
     race = find_race(races, id);
     if (race && !json_object_get(record, "candidate")) // one proof makes a candidate a race
         json_object_del(race->record, "candidate");
+    if (race && rb_race_is_partial(race->record) && !rb_race_is_partial(record)) { // so does full evidence
+        json_object_set(race->record, "evidence", json_object_get(record, "evidence"));
+        json_object_del(race->record, "unseen");
+    }
     if (race)
         count_record(race, record);
     else

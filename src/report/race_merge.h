@@ -21,7 +21,7 @@ enum rb_race_set {
 #define RB_SET_LIMIT 100 // entries kept of each; any number of processes may see a race
 
 struct rb_race {
-    json_t *record; // the first one seen
+    json_t *record;                                                // the first one seen
     char id[RB_ID_SIZE], source_id[RB_ID_SIZE], cause[RB_ID_SIZE]; // cause.h
     json_int_t count;
     double first_time, last_time; // NAN if no record said
@@ -42,6 +42,9 @@ const struct rb_race *rb_race_list_find(const struct rb_race_list *races, const 
 // Takes over the reference to `record`, also on failure, and removes its "control". The first record of an
 // id must be symbolized.
 int rb_race_list_add(struct rb_race_list *races, json_t *record, struct rb_error *e);
+
+// Puts races of partial evidence behind the others. Nothing is found or added afterwards.
+void rb_race_list_end(struct rb_race_list *races);
 
 // Makes a race of one record without merging, for the live report. rb_race_free ends it.
 int rb_race_single(struct rb_race *race, json_t *record, struct rb_error *e);

@@ -32,6 +32,13 @@ const char *rb_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+bool rb_race_is_partial(const json_t *record)
+{
+    const char *evidence = rb_member_text(record, "evidence");
+
+    return evidence && !strcmp(evidence, "partial");
+}
+
 const json_t *rb_race_top(const json_t *record, size_t access)
 {
     const json_t *accesses = json_object_get(record, "accesses");
@@ -71,7 +78,8 @@ struct field {
 
 static const struct field record_fields[] = {
     {"accesses", LIST, true, NULL},
-    {"evidence", WORD, false, "hb clock collision"},
+    {"evidence", WORD, false, "hb clock collision partial"},
+    {"unseen", LIST, false, NULL},
     {"pid", COUNT, false, NULL},
     {"host", TEXT, false, NULL},
     {"time", NUMBER, false, NULL},

@@ -81,6 +81,9 @@ char *rb_race_builds(const json_t *record);
 uint64_t rb_race_hash(const char *text);
 char *rb_race_instruction(const json_t *frame);
 
+// Returns true if order that may have been made between the accesses could not be followed.
+bool rb_race_is_partial(const json_t *record);
+
 // Returns frame 0 of access 0 or 1, NULL if its stack is empty.
 const json_t *rb_race_top(const json_t *record, size_t access);
 // Returns the entry of "threads" with that id, NULL if there is none.

@@ -53,6 +53,8 @@ char *rb_words_summary(const json_t *record, bool verbose);
 char *rb_words_seen(const struct rb_race *race);
 // "happens-before".
 const char *rb_words_evidence(const json_t *record);
+// "order made in libtbb.so.12 could not be followed"; NULL if there is no such library.
+char *rb_words_unseen(const json_t *record);
 
 // "file.c:12:3" of a frame, with the folder or without; NULL if the file is not known.
 char *rb_words_place(const json_t *frame, bool with_folder, bool with_column);

@@ -319,7 +319,7 @@ static json_t *make_result(struct sarif *s, const struct rb_group *g)
     const json_t *record = race->record, *top = rb_race_top(record, 0);
     const char *sampler = rb_member_text(record, "sampler");
     json_t *object = json_object(), *prints = json_object(), *bag = json_object(), *places = json_array();
-    const bool weak = rb_member_text(record, "candidate") != NULL;
+    const bool weak = rb_member_text(record, "candidate") || rb_race_is_partial(record);
 
     set_member(s, object, "ruleId", json_string("data-race"));
     set_member(s, object, "ruleIndex", json_integer(0));
@@ -343,6 +343,8 @@ static json_t *make_result(struct sarif *s, const struct rb_group *g)
     if (s->has_baseline)
         set_member(s, object, "baselineState", json_string(race->is_new ? "new" : "unchanged"));
     set_member(s, bag, "evidence", json_string(rb_words_evidence(record)));
+    if (json_object_get(record, "unseen"))
+        set_member(s, bag, "unseen", json_incref(json_object_get(record, "unseen")));
     if (sampler)
         set_member(s, bag, "sampler", json_string(sampler));
     set_member(s, bag, "cause", json_string(race->cause));

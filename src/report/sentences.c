@@ -89,7 +89,27 @@ const char *rb_words_evidence(const json_t *record)
         return "not stated";
     if (!strcmp(evidence, "hb"))
         return "happens-before";
+    if (!strcmp(evidence, "partial"))
+        return "partial";
     return evidence[1] == 'l' ? "clock" : "collision";
+}
+
+char *rb_words_unseen(const json_t *record)
+{
+    const json_t *unseen = json_object_get(record, "unseen"), *name;
+    char *text = NULL;
+    size_t size, i;
+    FILE *out;
+
+    if (!json_array_size(unseen) || !(out = open_memstream(&text, &size)))
+        return NULL;
+    fputs("order made in ", out);
+    json_array_foreach(unseen, i, name)
+    {
+        fprintf(out, "%s%s", i ? ", " : "", json_is_string(name) ? json_string_value(name) : "a library");
+    }
+    fputs(" could not be followed", out);
+    return fclose(out) == 0 ? text : NULL;
 }
 
 // ---- location ------------------------------------------------------------------------------------------

@@ -93,6 +93,7 @@ void rb_report_race_text(FILE *out, const struct rb_race *race, bool has_baselin
     fputc('\n', out);
     if (candidate)
         put_text(out, "  candidate: ", strdup(candidate), "\n");
+    put_text(out, "  ", rb_words_unseen(race->record), "\n");
     put_text(out, "  ", rb_words_seen(race), "\n");
     if (has_baseline)
         fprintf(out, "  %s\n", race->is_new ? "new: not in the baseline" : "known: in the baseline");

@@ -11,7 +11,7 @@ lib=$(realpath "$(dirname "$RAILBIRD")/../lib")
 # --- usage
 run 0 -h
 for word in -o --json --self-test sampler engine budget seed memory report log_path suppressions exitcode halt_on_error \
-  atexit_sleep_ms stats record stack_depth watch unseen; do
+  atexit_sleep_ms stats record stack_depth watch unseen partial; do
   grep -q -- "$word" out || fail "-h does not name $word"
 done
 refused 'which program'

@@ -173,16 +173,17 @@ static void complaints(void **state)
     bad("sede=1", "T: 'sede' is not an option; did you mean 'seed'?"); // two swapped letters
     bad("quixotic=1", "T: 'quixotic' is not an option; expected one of: sampler engine budget seed memory "
                       "report log_path suppressions exitcode halt_on_error atexit_sleep_ms stats record looks stack_depth watch "
-                      "max_reports report_bugs strict verbose unseen");
+                      "max_reports report_bugs strict verbose unseen partial");
     bad("=1", "T: '' is not an option; expected one of: sampler engine budget seed memory report log_path "
               "suppressions exitcode halt_on_error atexit_sleep_ms stats record looks stack_depth watch max_reports report_bugs "
-              "strict verbose unseen");
+              "strict verbose unseen partial");
     bad("stats", "T: stats: expected key=value");
     bad("engine=vector", "T: engine=vector: expected one of: so su");
     bad("sampler=a!", "T: sampler=a!: expected no '!'");
     bad("sampler=", "T: sampler=: expected a word");
     bad("engine=aaaaaaaaaaaaaaaa", "T: engine=aaaaaaaaaaaaaaaa: expected something shorter");
     bad("unseen=no", "T: unseen=no: expected order or ignore");
+    bad("partial=2", "T: partial=2: expected list or report");
     bad("exitcode=256", "T: exitcode=256: expected a whole number from 0 to 255");
     bad("exitcode=-1", "T: exitcode=-1: expected a whole number from 0 to 255");
     bad("exitcode=", "T: exitcode=: expected a whole number from 0 to 255");

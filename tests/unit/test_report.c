@@ -94,7 +94,7 @@ static void refused(void **state)
          "]}," ACCESS "]}",
          "f:3: accesses[0].stack[0].offset: expected the offset in the module, found nothing"},
         {"{\"accesses\":[" ACCESS "," ACCESS "],\"evidence\":\"guess\"}",
-         "f:3: evidence: expected one of: hb clock collision, found \"guess\""},
+         "f:3: evidence: expected one of: hb clock collision partial, found \"guess\""},
         {"{\"accesses\":[" ACCESS "," ACCESS "],\"time\":\"now\"}",
          "f:3: time: expected a number, found \"now\""},
         {"{\"accesses\":[" ACCESS "," ACCESS "],\"location\":{\"kind\":\"attic\"}}",

@@ -134,6 +134,8 @@ static void show_race(struct reporter *r, const struct rb_race *race)
     struct rb_ring_cause *cause = rb_ring_cause(r->ring, strtoull(race->cause, NULL, 16) | 1);
     const bool known = cause && cause->id;
 
+    if (rb_race_is_partial(race->record))
+        increment_count(&counts->partial);
     if (!known && r->options->max_reports && counts->shown >= r->options->max_reports) {
         increment_count(&counts->hidden);
         return;

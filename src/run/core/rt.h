@@ -135,6 +135,7 @@ struct rb_process {
     bool unseen;    // order made in libraries without hooks is followed
     uint64_t lost_edges;
     uint64_t races, suppressed; // reported, and found but suppressed
+    uint64_t partial;           // of those reported: known by partial evidence
 };
 extern RB_HIDDEN struct rb_process rb_process;
 _Static_assert(offsetof(struct rb_process, paused) == RB_PAUSED_AT, "for arch_hooks_*.S");

@@ -280,7 +280,7 @@ int rb_finish(int status)
         rb_exchange_relaxed(&finished, true))
         return status;
     rb_parts_finish();
-    bool failed = rb_process.races != 0;
+    bool failed = rb_process.races > (rb_options.partial == RB_PARTIAL_LIST ? rb_process.partial : 0);
     if (__tsan_on_finalize)
         failed = __tsan_on_finalize(failed) != 0;
     return failed && rb_options.exitcode ? (int)rb_options.exitcode : status;

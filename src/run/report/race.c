@@ -21,6 +21,7 @@
 #include "run/intercept/heap.h"
 #include "run/intercept/lifecycle.h"
 #include "run/sync/thread.h"
+#include "run/unseen/unseen.h"
 
 #define KNOWN_PAIRS 8192u             // power of two; beyond three quarters of it nothing new is reported
 #define TEXT_BYTES  ((size_t)3 << 17) // of a record
@@ -46,6 +47,7 @@ static rb_spin report_lock;
 static char *text_buffer, *plain_buffer;
 static struct utsname host;
 static uint64_t printed, not_printed; // by the program itself, without a reporter
+static uint64_t printed_partial;      // of both: known by partial evidence
 static bool closed;                   // nothing is reported any more
 
 int rb_race_reports_init(void)
@@ -65,7 +67,7 @@ int rb_race_reports_init(void)
 void rb_races_reset_after_fork(void)
 {
     pairs_lock = report_lock = 0;
-    printed = not_printed = 0;
+    printed = not_printed = printed_partial = 0;
     rb_reporter_reset_after_fork();
 }
 
@@ -148,6 +150,56 @@ void rb_race_found(struct rb_self *me, const struct rb_memory_access *now, uint6
         return;
     *f = (struct rb_found){me->found, *now, where, *before};
     me->found = f;
+}
+
+// ---- partial evidence ----------------------------------------------------------------------------------
+
+#define MOST_UNSEEN 8u // libraries that a report names
+
+// The unseen libraries with a frame in one of the stacks: order made in them was followed from outside only.
+struct unseen {
+    uint32_t library[MOST_UNSEEN];
+    unsigned count;
+};
+
+static void add_unseen(struct unseen *u, uint32_t library)
+{
+    for (unsigned i = 0; i < u->count; i++)
+        if (u->library[i] == library)
+            return;
+    if (u->count < MOST_UNSEEN)
+        u->library[u->count++] = library;
+}
+
+static struct unseen find_unseen(const struct rb_found *f)
+{
+    const uint64_t where[2] = {f->where, f->before.where};
+    struct unseen u = {.count = 0};
+
+    for (unsigned i = 0; i < 2 && rb_load_relaxed(&rb_unseen_count); i++) {
+        uintptr_t pcs[FRAMES];
+        const unsigned n = rb_stack_frames(rb_where_stack(where[i]), pcs, FRAMES);
+        for (unsigned k = 0; k < n; k++) {
+            const uint32_t library = rb_unseen_find(pcs[k] - 1);
+            if (library != RB_UNSEEN_NONE)
+                add_unseen(&u, library);
+        }
+    }
+    return u;
+}
+
+// Returns the name of a library's file; it stays when the library has gone.
+static const char *name_of_unseen(const struct unseen *u, unsigned i)
+{
+    const char *name = rb_unseen_library[u->library[i]].name;
+
+    return name ? name : "a library";
+}
+
+// Returns true if the race is listed, and changes neither the course nor the status of the program.
+static bool is_only_listed(const struct rb_found *f)
+{
+    return rb_options.partial == RB_PARTIAL_LIST && find_unseen(f).count;
 }
 
 // ---- the record ----------------------------------------------------------------------------------------
@@ -286,10 +338,15 @@ static void put_time(struct rb_text *t)
 }
 
 // Writes the head of a record. In a sandboxed process the reporter adds the time.
-static void put_head(struct rb_text *t)
+static void put_head(struct rb_text *t, const struct unseen *u)
 {
     rb_put(t, "{\"evidence\":");
-    rb_put_string(t, rb_race_evidence);
+    rb_put_string(t, u->count ? "partial" : rb_race_evidence);
+    for (unsigned i = 0; i < u->count; i++) {
+        rb_put(t, i ? "," : ",\"unseen\":[");
+        rb_put_string(t, name_of_unseen(u, i));
+    }
+    rb_put(t, u->count ? "]" : "");
     rb_put(t, ",\"pid\":");
     rb_put_number(t, rb_process.pid);
     rb_put(t, ",\"host\":");
@@ -325,7 +382,9 @@ static void put_record(struct rb_text *t, const struct rb_found *f)
     const uint32_t one = rb_where_thread(f->where), two = rb_where_thread(f->before.where);
     const bool wrote = rb_epoch_is_write(f->before.epoch);
 
-    put_head(t);
+    const struct unseen u = find_unseen(f);
+
+    put_head(t, &u);
     rb_put(t, ",\"accesses\":[");
     put_access(t, f->now.write, f->now.atomic, f->now.address, f->now.size, f->where);
     put_value(t, &f->now);
@@ -349,6 +408,7 @@ static void put_record(struct rb_text *t, const struct rb_found *f)
 static void put_plain(struct rb_text *t, const struct rb_found *f)
 {
     const uint64_t where[2] = {f->where, f->before.where};
+    const struct unseen u = find_unseen(f);
 
     rb_put(t, "==================\nWARNING: Railbird: data race (pid=");
     rb_put_number(t, rb_process.pid);
@@ -382,6 +442,11 @@ static void put_plain(struct rb_text *t, const struct rb_found *f)
             rb_put_char(t, '\n');
         }
     }
+    for (unsigned i = 0; i < u.count; i++) {
+        rb_put(t, "  order made in ");
+        rb_put(t, name_of_unseen(&u, i));
+        rb_put(t, " could not be followed\n");
+    }
     rb_put(t, "==================\n");
 }
 
@@ -392,6 +457,7 @@ static void take_totals(void)
 
     rb_process.races = printed + not_printed + t.reported;
     rb_process.suppressed = t.suppressed;
+    rb_process.partial = printed_partial + t.partial;
 }
 
 // Prints without the reporter: the bare record goes to the file, and the text with addresses to people.
@@ -492,7 +558,7 @@ void rb_races_report_slow(struct rb_self *me)
         struct rb_found *next = f->next;
         if (report_one(f)) {
             tell_program(me, f);
-            if (rb_options.halt_on_error)
+            if (rb_options.halt_on_error && !is_only_listed(f))
                 rb_halt();
         }
         rb_arena_free(&rb_process.arena, f, sizeof(*f));

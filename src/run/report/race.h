@@ -61,6 +61,7 @@ RB_HIDDEN void rb_reporter_reset_after_fork(void);
 
 struct rb_reporter_totals {
     uint64_t reported, suppressed, hidden;
+    uint64_t partial; // of those reported
 };
 // Returns the results of the records so far.
 RB_HIDDEN struct rb_reporter_totals rb_reporter_totals(void);

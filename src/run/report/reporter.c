@@ -625,13 +625,14 @@ void rb_reporter_reset_after_fork(void)
 
 struct rb_reporter_totals rb_reporter_totals(void)
 {
-    struct rb_reporter_totals t = {reporter.plain, 0, 0};
+    struct rb_reporter_totals t = {.reported = reporter.plain};
 
     if (reporter.ring) {
         const struct rb_ring_counts *c = &reporter.ring->counts;
         t.hidden = rb_load_relaxed(&c->hidden);
         t.reported += c->shown + c->places + c->plain + t.hidden;
         t.suppressed = c->suppressed;
+        t.partial = c->partial;
     }
     return t;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Slots of instrumented modules through which they call other modules, and the stubs that take their place.
+// Words through which modules call unseen libraries, and the stubs that take their place: slots of
+// instrumented modules, and tables of virtual functions.
 //
 // A slot is a word in the module's global offset table. The linker makes it for calls alone (JUMP_SLOT), or
 // for calls and for the function's address (GLOB_DAT). The address must not change, as the program may
@@ -301,12 +302,56 @@ static void redirect_addresses(struct redirecting *r)
         syscall(SYS_munmap, s.other, bytes * 8);
 }
 
+// ---- tables of virtual functions -----------------------------------------------------------------------
+// By the C++ ABI for Itanium a table is an object _ZTV...: its words are distances, the address of a type, and
+// functions for calls alone. Pointers to members hold distances in it. So its functions are led to stubs
+// wherever it is known by name.
+
+static bool is_table(const struct rb_loaded *module, const ElfW(Sym) * s)
+{
+    const char *name = s->st_name < module->name_bytes ? module->names + s->st_name : "";
+
+    return s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_value % 8 == 0 &&
+           name[0] == '_' && name[1] == 'Z' && name[2] == 'T' && name[3] == 'V';
+}
+
+static bool is_code(uint64_t address)
+{
+    for (unsigned i = 0; i < rb_loaded_count; i++) {
+        const struct rb_loaded *m = &rb_loaded[i];
+        for (unsigned k = 0; address >= m->from && address < m->to && k < m->headers; k++) {
+            const ElfW(Phdr) *p = &m->header[k];
+            if (p->p_type == PT_LOAD && p->p_flags & PF_X && address - (m->base + p->p_vaddr) < p->p_memsz)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void redirect_tables(struct redirecting *r)
+{
+    const uint32_t count = rb_symbol_count(r->module);
+
+    for (uint32_t i = 1; i < count; i++) {
+        const ElfW(Sym) *s = &r->module->symbols[i];
+        uint64_t *word = (void *)(r->module->base + s->st_value), *end = word + s->st_size / 8;
+        for (; is_table(r->module, s) && word < end; word++) {
+            const uint64_t value = rb_load_acquire(word);
+            if (rb_unseen_find(value) != RB_UNSEEN_NONE && !is_stub(value) && is_code(value))
+                redirect_slot(r, word, value, value);
+        }
+    }
+}
+
 uint64_t rb_slots_redirect(struct rb_self *me, const struct rb_loaded *module)
 {
     struct redirecting r = {.me = me, .module = module};
 
     if (!module->symbols || !module->names)
         return 0;
+    redirect_tables(&r);
+    if (!module->hooks)
+        return r.left;
     for (size_t i = 0; i < module->jump_count; i++)
         redirect_jump(&r, &module->jumps[i]);
     redirect_addresses(&r);

@@ -113,6 +113,23 @@ static uint32_t find_symbol(const struct rb_loaded *m, const char *name, uint32_
     return 0;
 }
 
+uint32_t rb_symbol_count(const struct rb_loaded *m)
+{
+    const uint32_t *table = m->gnu_hash;
+    uint32_t last = 0;
+
+    if (!table || !table[0] || !m->symbols)
+        return 0;
+    const uint32_t *bucket = table + 4 + (size_t)table[2] * 2, *chain = bucket + table[0];
+    for (uint32_t i = 0; i < table[0]; i++)
+        last = bucket[i] > last ? bucket[i] : last;
+    if (last < table[1])
+        return table[1];
+    while (!(chain[last - table[1]] & 1))
+        last++;
+    return last + 1;
+}
+
 static bool needs_library(const struct rb_loaded *m, const char *soname)
 {
     for (const ElfW(Dyn) *entry = m->section; entry->d_tag != DT_NULL; entry++)

@@ -54,10 +54,12 @@ RB_HIDDEN void rb_unseen_release(struct rb_self *me, uint32_t library);
 RB_HIDDEN bool rb_unseen_is_left(const struct rb_self *me);
 // Notes that an entry of the list was added or removed: stacks are looked at anew.
 RB_HIDDEN void rb_unseen_list_changed(void);
-// An atomic instruction of the library is about to run, and has run, on this thread. Called by its
-// trampolines with all registers saved. `address`: the stack pointer there.
+// An atomic instruction of the library is about to run, and has run, on this thread. Called around it with
+// all registers saved. `address`: of its operand.
 RB_HIDDEN void rb_unseen_before(unsigned library, uintptr_t address);
 RB_HIDDEN void rb_unseen_after(unsigned library, uintptr_t address);
+// Returns true if the call would do nothing. Changes no vector register.
+RB_HIDDEN bool rb_unseen_quick(unsigned library, bool after);
 
 // ---- calls (unseen_entry.c, arch_unseen_*.S) -----------------------------------------------------------
 
@@ -83,6 +85,8 @@ RB_HIDDEN bool rb_unseen_enter_quick(const struct rb_unseen_stub *stub, uintptr_
 RB_HIDDEN void rb_unseen_enter(const struct rb_unseen_stub *stub, uintptr_t sp);
 // Adds the library to those that pend, for a call whose return address is at `sp`. In the guard.
 RB_HIDDEN void rb_unseen_note_entry(struct rb_self *me, uint32_t library, uintptr_t sp);
+// Does so for a thread that was found in the library, with its frame below `limit`.
+RB_HIDDEN void rb_unseen_note_use(struct rb_self *me, uint32_t library, uintptr_t limit);
 // The code that all stubs continue at: saves the registers that pass arguments, calls the functions above,
 // and jumps to the target. Not a function of C.
 RB_HIDDEN void rb_arch_unseen_enter(void);
@@ -121,8 +125,8 @@ RB_HIDDEN const struct rb_loaded *rb_module_loaded(uintptr_t section);
 
 // ---- slots (got_slots.c) -------------------------------------------------------------------------------
 
-// Leads the slots of the module to stubs, as far as they call functions of unseen libraries. Returns the
-// number of those that could not be.
+// Leads calls of the module to stubs, as far as they go to functions of unseen libraries: tables of virtual
+// functions, and slots if it has hooks. Returns the number of those that could not be.
 RB_HIDDEN uint64_t rb_slots_redirect(struct rb_self *me, const struct rb_loaded *module);
 // Frees the stubs of modules that are not loaded any more, and gives slots of libraries that have gone back
 // to the loader.
@@ -130,6 +134,7 @@ RB_HIDDEN void rb_slots_sweep(void);
 
 // ---- symbols (symbol_lookup.c) -------------------------------------------------------------------------
 
+RB_HIDDEN uint32_t rb_symbol_count(const struct rb_loaded *module);
 // Returns the first definition of the caller's symbol, or 0. *certain: the loader would bind the symbol to
 // it, and it is a plain function of a module that stays as long as the caller.
 RB_HIDDEN uintptr_t rb_symbol_target(const struct rb_loaded *caller, uint32_t symbol, bool *certain);

@@ -41,6 +41,21 @@ void rb_unseen_note_entry(struct rb_self *me, uint32_t library, uintptr_t sp)
     me->unseen.pending |= bit;
 }
 
+// A thread that pends already has come by a call, and pends until that returns. Else it has come by a
+// pointer, and pends until its stack is shorter than in the library.
+void rb_unseen_note_use(struct rb_self *me, uint32_t library, uintptr_t limit)
+{
+    const uint64_t bit = rb_unseen_bit(library);
+
+    if (RB_UNLIKELY(!is_on_stack(me, limit))) {
+        me->unseen.always |= bit;
+    } else if (!(me->unseen.pending & ~me->unseen.always) || rb_unseen_is_left(me)) {
+        me->unseen.entry = limit;
+        me->unseen.back = 0;
+    }
+    me->unseen.pending |= bit;
+}
+
 // Returns true if no library that pends has something new for the thread. Those that share a bit are not
 // asked.
 static bool has_heard(struct rb_self *me)
@@ -78,4 +93,22 @@ bool rb_unseen_enter_quick(const struct rb_unseen_stub *stub, uintptr_t sp)
     __asm__ volatile("" ::: "memory");
     me->busy = 0;
     return enters || me->deferred;
+}
+
+bool rb_unseen_quick(unsigned library, bool after)
+{
+    struct rb_self *me = rb_self_tls;
+    const uint64_t bit = rb_unseen_bit(library);
+
+    if (RB_UNLIKELY(!me || !rb_process.on))
+        return !rb_process.on;
+    const uintptr_t name = (uintptr_t)&rb_unseen_library[library].object;
+    const struct rb_known *k = rb_known_of(me, name);
+    if (!after)
+        return rb_idle() || me->busy ||
+               (rb_process.quick && !me->ignore_sync && !(me->unseen.pending & ~bit) && k->address == name &&
+                rb_known_published(me, k));
+    if (!(me->unseen.always & bit) && (!(me->unseen.pending & bit) || rb_unseen_is_left(me)))
+        return me->busy != 0;
+    return rb_idle() || me->busy || (rb_process.quick && rb_known_heard(k, name));
 }

@@ -117,7 +117,7 @@ static int update_all(struct dl_phdr_info *first, size_t size, void *self)
     for (unsigned i = 0; i < rb_loaded_count; i++)
         add_library(me, &rb_loaded[i]);
     for (unsigned i = 0; i < rb_loaded_count && rb_unseen_count; i++)
-        if (rb_loaded[i].hooks)
+        if (rb_loaded[i].hooks || rb_unseen_find(rb_loaded[i].from) != RB_UNSEEN_NONE)
             now_left += rb_slots_redirect(me, &rb_loaded[i]);
     me->count.unseen_slots_left += now_left - left; // the sum over all threads is `left`
     left = now_left;

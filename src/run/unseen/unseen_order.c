@@ -235,39 +235,29 @@ void rb_unseen_creates(struct rb_self *me, struct rb_self *child, rb_stack stack
 
 // ---- atomic instructions -------------------------------------------------------------------------------
 
-#define TRAMPOLINE_BYTES 4096u // of stack at most, between the library's frame and ours
+#define SAVED_BYTES 16384u // of stack at most, between the library's frame and ours
 
 void rb_unseen_before(unsigned library, uintptr_t address)
 {
     const int saved = errno;
-    struct rb_self *me = rb_idle() ? NULL : rb_enter();
+    struct rb_self *me = rb_idle() || rb_unseen_quick(library, false) ? NULL : rb_enter();
 
     (void)address;
     if (me) {
-        const uintptr_t name = (uintptr_t)&rb_unseen_library[library].object;
-        const struct rb_known *k = rb_known_of(me, name);
-        if (!rb_process.quick || me->unseen.pending & ~rb_unseen_bit(library) || k->address != name ||
-            !rb_known_published(me, k))
-            rb_unseen_release(me, library);
+        rb_unseen_release(me, library);
         rb_leave(me);
     }
     errno = saved;
 }
 
-// A thread that pends already has come by a call, and pends until that returns. Else it has come by a
-// pointer, and pends until the stack is below the library's frame.
 void rb_unseen_after(unsigned library, uintptr_t address)
 {
     const int saved = errno;
-    struct rb_self *me = rb_process.on ? rb_enter() : NULL;
+    struct rb_self *me = rb_unseen_quick(library, true) ? NULL : rb_enter();
 
     (void)address;
     if (me) {
-        if (!me->unseen.pending || rb_unseen_is_left(me)) {
-            me->unseen.entry = (uintptr_t)__builtin_frame_address(0) + TRAMPOLINE_BYTES;
-            me->unseen.back = 0;
-        }
-        me->unseen.pending |= rb_unseen_bit(library);
+        rb_unseen_note_use(me, library, (uintptr_t)__builtin_frame_address(0) + SAVED_BYTES);
         if (!rb_idle() && !me->ignore_sync)
             acquire_library(me, &rb_unseen_library[library]);
         rb_leave(me);
