@@ -17,7 +17,9 @@ g++ -O2 -g -I"$tests" -shared -fPIC "$tests/unseen/library.cpp" -o libquiet.so -
 g++ -O2 -g -I"$tests" -shared -fPIC -Dquiet_lock=copy_lock -Dquiet_unlock=copy_unlock "$tests/unseen/library.cpp" \
   -o libcopy.so -pthread
 # shellcheck disable=SC2016 # for the loader
-link=(-L. -lquiet -Wl,-rpath,'$ORIGIN' -pthread)
+gcc -O2 -g -I"$tests" -shared -fPIC "$tests/unseen/relay_library.c" -o librelay.so -L. -lquiet -Wl,-rpath,'$ORIGIN'
+# shellcheck disable=SC2016
+link=(-L. -lrelay -lquiet -Wl,-rpath,'$ORIGIN' -pthread)
 
 # build OUT SOURCE FLAGS...
 build() {
@@ -50,7 +52,7 @@ is_quiet() {
 
 # shellcheck disable=SC2016
 "$RAILBIRD" cc -g -O1 -I"$tests" -shared -fPIC "$tests/unseen/plugin.c" -o plugin.so -L. -lquiet -lcopy -Wl,-rpath,'$ORIGIN'
-for program in lock.c queue.c pool.c guard.cpp forks.c closes.c; do
+for program in lock.c queue.c pool.c relay.c guard.cpp forks.c closes.c; do
   name=${program%.*}
   build "${name}_norace" "$program"
   build "${name}_race" "$program" -DRACE
@@ -62,7 +64,7 @@ for program in lock.c queue.c pool.c guard.cpp forks.c closes.c; do
 done
 
 # --- the ways a linker makes calls
-for flags in -Wl,-z,now -Wl,-z,lazy -fno-plt "-fno-plt -Wl,-z,now" "-no-pie -fno-pie" "-no-pie -fno-pie -Wl,-z,now" -shared-libgcc; do
+for flags in -Wl,-z,now -Wl,-z,lazy -fno-plt "-fno-plt -Wl,-z,now" "-no-pie -fno-pie" "-no-pie -fno-pie -Wl,-z,now"; do
   # shellcheck disable=SC2086 # several
   build way lock.c $flags
   once way sampler=all:stats=1 0

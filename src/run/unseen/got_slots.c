@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Words through which modules call unseen libraries, and the stubs that take their place: slots of
-// instrumented modules, and tables of virtual functions.
+// Words through which modules call unseen libraries, and the stubs that take their place: slots, and tables
+// of virtual functions.
 //
 // A slot is a word in the module's global offset table. The linker makes it for calls alone (JUMP_SLOT), or
 // for calls and for the function's address (GLOB_DAT). The address must not change, as the program may
@@ -175,7 +175,7 @@ static void redirect_slot(struct redirecting *r, uint64_t *slot, uint64_t value,
 {
     const uint32_t library = target ? rb_unseen_find(target) : RB_UNSEEN_NONE;
 
-    if (library == RB_UNSEEN_NONE)
+    if (library == RB_UNSEEN_NONE || is_stub(value))
         return;
     struct rb_unseen_stub *stub = take_stub();
     if (!stub) {
@@ -282,7 +282,8 @@ static void redirect_addresses(struct redirecting *r)
 
     if (!s.to)
         return;
-    s.other = rb_host.sandboxed ? NULL : rb_pages_map(bytes * 8);
+    // The code of a library without hooks is not read: it may be large, and its own calls matter less.
+    s.other = rb_host.sandboxed || !r->module->hooks ? NULL : rb_pages_map(bytes * 8);
     for (unsigned i = 0; s.other && i < r->module->headers; i++) {
         const ElfW(Phdr) *p = &r->module->header[i];
         if (p->p_type == PT_LOAD && p->p_flags & PF_X && p->p_flags & PF_R)
@@ -350,8 +351,6 @@ uint64_t rb_slots_redirect(struct rb_self *me, const struct rb_loaded *module)
     if (!module->symbols || !module->names)
         return 0;
     redirect_tables(&r);
-    if (!module->hooks)
-        return r.left;
     for (size_t i = 0; i < module->jump_count; i++)
         redirect_jump(&r, &module->jumps[i]);
     redirect_addresses(&r);

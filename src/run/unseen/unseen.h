@@ -112,10 +112,12 @@ struct rb_loaded {
     size_t jump_count, rest_count;
     const char *soname;        // "" if it has none
     bool hooks, exempt, start; // instrumented; not followed; loaded with the program, so never unloaded
+    bool led;                  // rb_slots_redirect was called for it
+    uint64_t left;             // its result
 };
 
 #define RB_LOADED_MOST 1024u
-extern RB_HIDDEN struct rb_loaded rb_loaded[RB_LOADED_MOST];
+extern RB_HIDDEN struct rb_loaded rb_loaded[RB_LOADED_MOST]; // `led` and `left` are the caller's
 extern RB_HIDDEN unsigned rb_loaded_count;
 
 // Lists the modules anew. `start`: those are the ones that came with the program.
@@ -126,7 +128,7 @@ RB_HIDDEN const struct rb_loaded *rb_module_loaded(uintptr_t section);
 // ---- slots (got_slots.c) -------------------------------------------------------------------------------
 
 // Leads calls of the module to stubs, as far as they go to functions of unseen libraries: tables of virtual
-// functions, and slots if it has hooks. Returns the number of those that could not be.
+// functions, and slots. Returns the number of those that could not be.
 RB_HIDDEN uint64_t rb_slots_redirect(struct rb_self *me, const struct rb_loaded *module);
 // Frees the stubs of modules that are not loaded any more, and gives slots of libraries that have gone back
 // to the loader.

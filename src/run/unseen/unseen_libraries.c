@@ -66,15 +66,15 @@ static struct rb_unseen_library *find_free(void)
     return NULL;
 }
 
-// Adds the module if it is an unseen library that is not in the list.
-static void add_library(struct rb_self *me, const struct rb_loaded *m)
+// Adds the module if it is an unseen library that is not in the list. Returns true if it did.
+static bool add_library(struct rb_self *me, const struct rb_loaded *m)
 {
     if (m->hooks || m->exempt || m->from >= m->to || rb_unseen_find(m->from) != RB_UNSEEN_NONE)
-        return;
+        return false;
     struct rb_unseen_library *l = find_free();
     if (!l) {
         me->count.unseen_beyond++;
-        return;
+        return false;
     }
     if (!l->name || !is_same_name(l->name, m->name))
         l->name = copy_name(m->name);
@@ -84,6 +84,7 @@ static void add_library(struct rb_self *me, const struct rb_loaded *m)
     if ((uint32_t)(l - rb_unseen_library) >= rb_unseen_count)
         rb_store_release(&rb_unseen_count, (uint32_t)(l - rb_unseen_library) + 1);
     me->count.unseen_libraries++;
+    return true;
 }
 
 static bool is_listed(const struct rb_unseen_library *l)
@@ -103,11 +104,22 @@ static void remove_gone(void)
             rb_store_release(&rb_unseen_library[i].to, 0);
 }
 
+// Leads calls of the module to stubs, unless that was done and no library has come since. Order may go
+// through several libraries: their calls of each other are followed too.
+static void lead_calls(struct rb_self *me, struct rb_loaded *m, bool has_new)
+{
+    if ((m->exempt && !m->hooks) || (m->led && !has_new))
+        return;
+    m->left = rb_slots_redirect(me, m);
+    m->led = true;
+}
+
 // Does all work in the callback for the first module.
 static int update_all(struct dl_phdr_info *first, size_t size, void *self)
 {
     struct rb_self *me = self;
     uint64_t now_left = 0;
+    bool has_new = false;
 
     (void)first;
     (void)size;
@@ -115,10 +127,11 @@ static int update_all(struct dl_phdr_info *first, size_t size, void *self)
     remove_gone();
     rb_slots_sweep();
     for (unsigned i = 0; i < rb_loaded_count; i++)
-        add_library(me, &rb_loaded[i]);
-    for (unsigned i = 0; i < rb_loaded_count && rb_unseen_count; i++)
-        if (rb_loaded[i].hooks || rb_unseen_find(rb_loaded[i].from) != RB_UNSEEN_NONE)
-            now_left += rb_slots_redirect(me, &rb_loaded[i]);
+        has_new |= add_library(me, &rb_loaded[i]);
+    for (unsigned i = 0; i < rb_loaded_count && rb_unseen_count; i++) {
+        lead_calls(me, &rb_loaded[i], has_new);
+        now_left += rb_loaded[i].left;
+    }
     me->count.unseen_slots_left += now_left - left; // the sum over all threads is `left`
     left = now_left;
     rb_unseen_list_changed();

@@ -155,6 +155,8 @@ static void judge_module(struct rb_loaded *m, bool start)
         m->hooks = known->hooks;
         m->exempt = known->exempt;
         m->start = known->start;
+        m->led = known->led;
+        m->left = known->left;
         return;
     }
     m->start = start;

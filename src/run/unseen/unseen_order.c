@@ -102,6 +102,7 @@ static uint64_t sets[SETS];
 static uint32_t set_count;
 static rb_spin sets_lock;
 static uint32_t list_version;
+static uint32_t created; // a thread was created, in this process
 
 static void clear_marks(void)
 {
@@ -127,6 +128,7 @@ void rb_unseen_list_changed(void)
 void rb_unseen_reset_after_fork(void)
 {
     sets_lock = 0;
+    created = 0;
     for (uint32_t i = 0; i < rb_unseen_count; i++)
         rb_unseen_library[i].object = (struct rb_object){.address = rb_unseen_library[i].object.address};
     if (rb_unseen_count)
@@ -223,8 +225,6 @@ static void note_calls_before(struct rb_self *me)
 
 void rb_unseen_creates(struct rb_self *me, struct rb_self *child, rb_stack stack)
 {
-    static uint32_t created;
-
     if (!rb_load_relaxed(&rb_unseen_count))
         return;
     if (!rb_exchange_relaxed(&created, 1))
