@@ -162,8 +162,9 @@ int rb_race_list_add(struct rb_race_list *races, json_t *record, struct rb_error
     race = find_race(races, id);
     if (race && !json_object_get(record, "candidate")) // one proof makes a candidate a race
         json_object_del(race->record, "candidate");
-    if (race && rb_race_is_partial(race->record) && !rb_race_is_partial(record)) { // so does full evidence
-        json_object_set(race->record, "evidence", json_object_get(record, "evidence"));
+    json_t *evidence = json_object_get(record, "evidence");
+    if (race && rb_race_is_partial(race->record) && evidence && !rb_race_is_partial(record)) { // so does this
+        json_object_set(race->record, "evidence", evidence);
         json_object_del(race->record, "unseen");
     }
     if (race)

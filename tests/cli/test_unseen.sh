@@ -18,7 +18,7 @@ g++ -O2 -g -I"$tests" -shared -fPIC -Dquiet_lock=copy_lock -Dquiet_unlock=copy_u
   -o libcopy.so -pthread
 # shellcheck disable=SC2016 # for the loader
 gcc -O2 -g -I"$tests" -shared -fPIC "$tests/unseen/relay_library.c" -o librelay.so -L. -lquiet -Wl,-rpath,'$ORIGIN'
-# shellcheck disable=SC2016
+# shellcheck disable=SC2016,SC2054 # commas are for the linker
 link=(-L. -lrelay -lquiet -Wl,-rpath,'$ORIGIN' -pthread)
 
 # build OUT SOURCE FLAGS...
@@ -34,7 +34,7 @@ once() {
   local got=0
   RAILBIRD_OPTIONS=$2 timeout 100 "./$1" >out 2>err || got=$?
   [ "$got" = "$3" ] || fail "$1 with $2: status $got instead of $3: $(grep -A3 WARNING err | head -c 400)"
-  grep -q done out || fail "$1 with $2 did not end as it should"
+  grep -q '^done$' out || fail "$1 with $2 did not end as it should"
 }
 
 reports() { grep -c WARNING err || true; }
@@ -72,6 +72,13 @@ for flags in -Wl,-z,now -Wl,-z,lazy -fno-plt "-fno-plt -Wl,-z,now" "-no-pie -fno
   expect "$flags: slots that could not be led to stubs" "$(grep -c ' 0 slots that could not be' err)" 1
 done
 
+# --- recordings have the same order
+for program in lock queue relay; do
+  RAILBIRD_OPTIONS='' timeout 100 "$RAILBIRD" record -o $program.rbt "./${program}_norace" >out 2>err || fail "record: $(cat err)"
+  command=(analyze)
+  run 0 $program.rbt
+done
+
 # --- partial evidence: in text, JSON, SARIF and HTML, listed last, and in the status if that is asked for
 once pool_race sampler=all:report=text,json:pool.json 0
 [ "$(partial)" -ge 1 ] || fail "no sentence about partial evidence: $(cat err)"
@@ -84,6 +91,9 @@ run 66 --partial report pool.json
 run 66 pool.json lock.json
 expect "evidence in the order of the report" "$(grep -o 'evidence: [a-z]*' out | uniq | tr '\n' ' ')" \
   "evidence: happens evidence: partial "
+sed 's/"evidence":"partial","unseen":[^]]*]/"evidence":"hb"/' pool.json >full.json
+run 66 pool.json full.json
+expect "full evidence beside partial" "$(grep -c 'evidence: partial' out || true)" 0
 refused '--partial maybe' --partial maybe pool.json
 run 0 --format json pool.json
 cp out named.json

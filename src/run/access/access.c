@@ -12,6 +12,16 @@
 #define FREED_KEPT 1024u
 #define AROUND     32768u // bytes on either side of a piece that are checked against the history
 
+// Records the access behind the order that unseen libraries made before it.
+static RB_NOINLINE void record_access(struct rb_self *me, const struct rb_memory_access *t, uintptr_t pc)
+{
+    if (me->unseen.pending)
+        rb_unseen_settle(me);
+    if (rb_unseen_marks)
+        rb_unseen_pass_stack(me, rb_stack_here(&me->walk, pc, rb_process.stack_depth));
+    rb_record_access(me, t, pc);
+}
+
 // Puts the access into the history, unless it is there already. `frame`: its frame, if it is not the
 // caller's at pc.
 RB_INLINE void put_access(struct rb_self *me, const struct rb_memory_access *t, uintptr_t pc,
@@ -20,7 +30,7 @@ RB_INLINE void put_access(struct rb_self *me, const struct rb_memory_access *t, 
     struct rb_hit hit;
 
     if (RB_UNLIKELY(rb_recording))
-        rb_record_access(me, t, pc);
+        record_access(me, t, pc);
     if (rb_is_in_line(t) && !rb_accesses_is_stale(me, t) && rb_accesses_knows(me, t))
         return;
     const rb_stack stack = frame ? rb_stack_from(&me->walk, frame, rb_process.stack_depth)
