@@ -70,6 +70,12 @@ for flags in -Wl,-z,now -Wl,-z,lazy -fno-plt "-fno-plt -Wl,-z,now" "-no-pie -fno
   once way sampler=all:stats=1 0
   expect "$flags: reports" "$(reports)" 0
   expect "$flags: slots that could not be led to stubs" "$(grep -c ' 0 slots that could not be' err)" 1
+  # shellcheck disable=SC2086
+  build addresses_norace addresses.c $flags
+  once addresses_norace sampler=all 0
+  # shellcheck disable=SC2086
+  build addresses_race addresses.c $flags -DRACE
+  once addresses_race sampler=all 66
 done
 
 # --- recordings have the same order

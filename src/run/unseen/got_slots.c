@@ -136,19 +136,38 @@ static bool is_read_only(const struct rb_loaded *module, uintptr_t slot)
     return !writable;
 }
 
+// The page that is writable for now, and was not; 0: none.
+struct writer {
+    uintptr_t page;
+};
+
+static void close_page(struct writer *w)
+{
+    if (w->page)
+        protect_pages(w->page, w->page + PAGE, PROT_READ);
+    w->page = 0;
+}
+
+static bool open_page(struct writer *w, uintptr_t page)
+{
+    if (w->page == page)
+        return true;
+    close_page(w);
+    if (rb_host.sandboxed || !protect_pages(page, page + PAGE, PROT_READ | PROT_WRITE))
+        return false;
+    w->page = page;
+    return true;
+}
+
 // Writes the slot in one piece: other threads call through it meanwhile. Returns false if its page cannot
 // be written.
-static bool write_slot(const struct rb_loaded *module, uint64_t *slot, uint64_t value)
+static bool write_slot(struct writer *w, const struct rb_loaded *module, uint64_t *slot, uint64_t value)
 {
-    const uintptr_t at = (uintptr_t)slot, page = at & -(uintptr_t)PAGE;
-    const bool read_only = is_read_only(module, at);
+    const uintptr_t at = (uintptr_t)slot;
 
-    if (at % sizeof(*slot) || (read_only && rb_host.sandboxed) ||
-        (read_only && !protect_pages(page, page + PAGE, PROT_READ | PROT_WRITE)))
+    if (at % sizeof(*slot) || (is_read_only(module, at) && !open_page(w, at & -(uintptr_t)PAGE)))
         return false;
     rb_store_release(slot, value);
-    if (read_only)
-        protect_pages(page, page + PAGE, PROT_READ);
     return true;
 }
 
@@ -157,6 +176,7 @@ static bool write_slot(const struct rb_loaded *module, uint64_t *slot, uint64_t 
 struct redirecting {
     struct rb_self *me;
     const struct rb_loaded *module;
+    struct writer writer;
     uint64_t left; // slots that could not be redirected
 };
 
@@ -189,7 +209,7 @@ static void redirect_slot(struct redirecting *r, uint64_t *slot, uint64_t value,
                                     .slot = slot,
                                     .original = value,
                                     .module = (uintptr_t)r->module->section};
-    if (write_slot(r->module, slot, code_of(stub))) {
+    if (write_slot(&r->writer, r->module, slot, code_of(stub))) {
         r->me->count.unseen_slots++;
     } else {
         stub->used = false;
@@ -354,27 +374,35 @@ uint64_t rb_slots_redirect(struct rb_self *me, const struct rb_loaded *module)
     for (size_t i = 0; i < module->jump_count; i++)
         redirect_jump(&r, &module->jumps[i]);
     redirect_addresses(&r);
+    close_page(&r.writer);
     return r.left;
 }
 
 // ---- the end of a module -------------------------------------------------------------------------------
 
-static void sweep_stub(struct rb_unseen_stub *stub)
+// Gives the stub's slot back to the loader, and frees the stub.
+static void give_back(struct writer *w, struct rb_unseen_stub *stub)
 {
-    if (!stub->used)
-        return;
     const struct rb_loaded *module = rb_module_loaded(stub->module);
-    if (module && rb_unseen_find(stub->target) == stub->library)
-        return;
+
     if (module && rb_load_acquire(stub->slot) == code_of(stub))
-        write_slot(module, stub->slot, stub->original);
+        write_slot(w, module, stub->slot, stub->original);
     stub->used = false;
 }
 
-void rb_slots_sweep(void)
+static bool is_needed(const struct rb_unseen_stub *stub)
 {
+    return rb_module_loaded(stub->module) && rb_unseen_find(stub->target) == stub->library;
+}
+
+void rb_slots_sweep(bool all)
+{
+    struct writer w = {0};
+
     for (struct block *b = blocks; b; b = b->next)
         for (unsigned i = 0; i < STUBS; i++)
-            sweep_stub(&b->record[i]);
+            if (b->record[i].used && (all || !is_needed(&b->record[i])))
+                give_back(&w, &b->record[i]);
+    close_page(&w);
 }
 #endif

@@ -43,6 +43,8 @@ RB_INLINE uint64_t rb_unseen_bit(uint32_t library)
     return (uint64_t)1 << (library < RB_UNSEEN_SHARED ? library : RB_UNSEEN_SHARED);
 }
 
+// Frees the lock of the list, in the child of a fork.
+RB_HIDDEN void rb_unseen_list_reset(void);
 // Forgets the clocks of all libraries; their stubs stay. For the child of a fork.
 RB_HIDDEN void rb_unseen_reset_after_fork(void);
 
@@ -130,9 +132,9 @@ RB_HIDDEN const struct rb_loaded *rb_module_loaded(uintptr_t section);
 // Leads calls of the module to stubs, as far as they go to functions of unseen libraries: tables of virtual
 // functions, and slots. Returns the number of those that could not be.
 RB_HIDDEN uint64_t rb_slots_redirect(struct rb_self *me, const struct rb_loaded *module);
-// Frees the stubs of modules that are not loaded any more, and gives slots of libraries that have gone back
-// to the loader.
-RB_HIDDEN void rb_slots_sweep(void);
+// Gives the slots of libraries that have gone back to the loader, and frees their stubs and those of modules
+// that are not loaded any more. With `all` it gives every slot back.
+RB_HIDDEN void rb_slots_sweep(bool all);
 
 // ---- symbols (symbol_lookup.c) -------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 // constructor could take in the other order. Readers take no lock: `to` is written last.
 #include <errno.h>
 
+#include "inproc/spin.h"
 #include "run/unseen/unseen.h"
 
 struct rb_unseen_library rb_unseen_library[RB_UNSEEN_MOST];
@@ -35,9 +36,18 @@ void rb_unseen_begin(struct rb_self *me)
 void rb_unseen_update(void)
 {
 }
+
+void rb_unseen_finish(void)
+{
+}
+
+void rb_unseen_list_reset(void)
+{
+}
 #else
-static bool begun;    // the list is kept
-static uint64_t left; // slots that could not be redirected, at the last update
+static bool begun;       // the list is kept
+static rb_spin changing; // held while slots are changed, and from the end of tracking on. Never waited for
+static uint64_t left;    // slots that could not be redirected, at the last update
 
 static char *copy_name(const char *name)
 {
@@ -108,7 +118,9 @@ static void remove_gone(void)
 // through several libraries: their calls of each other are followed too.
 static void lead_calls(struct rb_self *me, struct rb_loaded *m, bool has_new)
 {
-    if ((m->exempt && !m->hooks) || (m->led && !has_new))
+    const bool is_program = !m->name[0];
+
+    if ((m->exempt && !m->hooks && !is_program) || (m->led && !has_new))
         return;
     m->left = rb_slots_redirect(me, m);
     m->led = true;
@@ -123,9 +135,11 @@ static int update_all(struct dl_phdr_info *first, size_t size, void *self)
 
     (void)first;
     (void)size;
+    if (!rb_spin_try(&changing)) // the end has come
+        return 1;
     rb_modules_list(false);
     remove_gone();
-    rb_slots_sweep();
+    rb_slots_sweep(false);
     for (unsigned i = 0; i < rb_loaded_count; i++)
         has_new |= add_library(me, &rb_loaded[i]);
     for (unsigned i = 0; i < rb_loaded_count && rb_unseen_count; i++) {
@@ -135,6 +149,7 @@ static int update_all(struct dl_phdr_info *first, size_t size, void *self)
     me->count.unseen_slots_left += now_left - left; // the sum over all threads is `left`
     left = now_left;
     rb_unseen_list_changed();
+    rb_spin_unlock(&changing);
     return 1;
 }
 
@@ -159,6 +174,18 @@ void rb_unseen_begin(struct rb_self *me)
         return;
     rb_unseen_vectors = rb_arch_unseen_vectors();
     dl_iterate_phdr(update_all, me);
+}
+
+// Takes no lock of the loader: another thread may hold it for as long as a constructor runs.
+void rb_unseen_finish(void)
+{
+    if (rb_load_acquire(&begun) && !rb_host.sandboxed && rb_spin_try(&changing))
+        rb_slots_sweep(true);
+}
+
+void rb_unseen_list_reset(void)
+{
+    changing = 0;
 }
 
 void rb_unseen_update(void)

@@ -128,6 +128,7 @@ void rb_unseen_list_changed(void)
 void rb_unseen_reset_after_fork(void)
 {
     sets_lock = 0;
+    rb_unseen_list_reset();
     created = 0;
     for (uint32_t i = 0; i < rb_unseen_count; i++)
         rb_unseen_library[i].object = (struct rb_object){.address = rb_unseen_library[i].object.address};
