@@ -390,18 +390,25 @@ static void give_back(struct writer *w, struct rb_unseen_stub *stub)
     stub->used = false;
 }
 
-static bool is_needed(const struct rb_unseen_stub *stub)
+// Returns true if the library is loaded, and the slot's module. *module: the one looked up last, of which
+// many stubs follow each other.
+static bool is_needed(const struct rb_unseen_stub *stub, const struct rb_loaded **module)
 {
-    return rb_module_loaded(stub->module) && rb_unseen_find(stub->target) == stub->library;
+    const struct rb_unseen_library *l = &rb_unseen_library[stub->library];
+
+    if (!*module || (uintptr_t)(*module)->section != stub->module)
+        *module = rb_module_loaded(stub->module);
+    return *module && stub->target >= l->from && stub->target < l->to;
 }
 
 void rb_slots_sweep(bool all)
 {
+    const struct rb_loaded *module = NULL;
     struct writer w = {0};
 
     for (struct block *b = blocks; b; b = b->next)
         for (unsigned i = 0; i < STUBS; i++)
-            if (b->record[i].used && (all || !is_needed(&b->record[i])))
+            if (b->record[i].used && (all || !is_needed(&b->record[i], &module)))
                 give_back(&w, &b->record[i]);
     close_page(&w);
 }

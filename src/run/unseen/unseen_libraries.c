@@ -114,13 +114,13 @@ static void remove_gone(void)
             rb_store_release(&rb_unseen_library[i].to, 0);
 }
 
-// Leads calls of the module to stubs, unless that was done and no library has come since. Order may go
-// through several libraries: their calls of each other are followed too.
+// Leads calls of the module to stubs, unless that was done for all and no library has come since. Order may
+// go through several libraries: their calls of each other are followed too.
 static void lead_calls(struct rb_self *me, struct rb_loaded *m, bool has_new)
 {
     const bool is_program = !m->name[0];
 
-    if ((m->exempt && !m->hooks && !is_program) || (m->led && !has_new))
+    if ((m->exempt && !m->hooks && !is_program) || (m->led && !has_new && !m->left))
         return;
     m->left = rb_slots_redirect(me, m);
     m->led = true;
