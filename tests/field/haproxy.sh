@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # haproxy: four threads, two frontends, servers that it is itself, a cache, compression, a stick table and health checks; ab
-# asks while commands of its socket read statistics and set weights and tables. Its locks are inline assembly, of which no
-# detector sees anything; the same headers have them with compilers' builtins for other processors, and those are chosen here.
+# asks while commands of its socket read statistics and set weights and tables. Its locks are inline assembly, which
+# `railbird cc` follows (docs/explanation/inline-assembly.md).
 # Each thread keeps the connections that it accepts: the queue by which it would hand them on has plain stores with compiler
 # barriers alone (listener.c:85 to 118), so with it every word of a connection is a race.
 source "$(dirname "$0")/lib.sh"
@@ -12,9 +12,7 @@ requests=$([ "${FIELD_FULL:-0}" = 1 ] && echo 20000 || echo 4000)
 load_name="4 threads, 2 x $requests requests, 40 commands"
 
 build() {
-  sed -i 's/^#if defined(__i386__) || defined (__i486__).*/#if 0/' include/import/atomic-ops.h &&
-    sed -i 's/^#if defined(__GCC_ASM_FLAG_OUTPUTS__) \&\&.*/#if 0/' include/haproxy/atomic.h &&
-    make -s -j"$jobs" TARGET=linux-glibc CC="$CC" LD="$CC" DEBUG_CFLAGS=-g OPT_CFLAGS=-O2 haproxy
+  make -s -j"$jobs" TARGET=linux-glibc CC="$CC" LD="$CC" DEBUG_CFLAGS=-g OPT_CFLAGS=-O2 haproxy
 }
 
 # tell COMMAND: to the socket of the server

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Thinning by address: for a time only accesses to one unit of memory in RB_FILTER_SHARE are looked at, by
 // all threads and in all hot code. So both accesses of a race are looked at even if they are thousands of
-// accesses apart. The cost is a small part of that of everything in between (docs/explanation/sampling.md, "Thin
-// stretches").
+// accesses apart. The cost is a small part of that of everything in between (docs/explanation/sampling.md, "The
+// address filter").
 //
 // The choice of accesses never affects whether a report is true. Accesses that are passed over here must be
 // hot: a thread passes only at places that it knows to have had their first looks (rb_common). So code that

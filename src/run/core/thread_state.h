@@ -27,38 +27,29 @@ struct rb_signal_queue {
 
 // Read and written by the thread alone. The name before the colon is the sampler that uses the field.
 struct rb_sampling {
-    uint32_t *counted;     // the process's number of threads, or of fibers, that it is part of; NULL: none
-    bool take;             // pacer: takes the accesses of this batch
-    bool behind;           // adaptive: behind a gate, or behind a probe that led to the instrumented copy
-    uint32_t odd;          // adaptive: accesses so far at places that cannot sleep, by their cost
-    bool odd_asked;        // adaptive: the last question was at such a place
-    uint64_t odd_due;      // adaptive: the clock, had those come no closer than the budget allows
-    uint32_t window;       // adaptive: the last window seen
-    uintptr_t gate;        // adaptive: the last gate passed,
-    uint64_t gate_ticks;   // adaptive: the time then,
-    uint64_t gate_ns;      // adaptive: the CPU time then, or 0,
-    uint8_t gate_switched; // adaptive: and how often the gate had been switched
-    uint32_t looks;        // adaptive: accesses looked at
-    uint32_t gate_looks;   // adaptive: the same at the last gate
-    uint32_t overs;        // adaptive: calls of sites with their burst over, since the last look
-    uint64_t away_ticks;   // since the last account: ticks in system calls that may wait or be scheduled,
-    uint64_t away_ns;      // and the part of them on a core
-    uint64_t ticks;        // adaptive: spent, not yet added to the process's
-    uint64_t sync_ticks;   // adaptive: the same, on synchronisation
-    uint64_t synced;       // adaptive: operations counted in that,
-    uint64_t blocks;       // adaptive: blocks of the heap,
-    uint64_t forgotten;    // adaptive: and lines of memory forgotten with them
-    bool outside;          // regions: takes accesses outside any function
-    uint64_t delay_next;   // datacollider: earliest tick of the next delay
-    uint32_t left;         // pacer: accesses left of the batch
-    uint32_t state;        // rpt: as last seen
-    uint32_t pending;      // rpt: events not yet added to the process's
-    int32_t held;          // rpt: locks held
-    uint32_t depth, room;  // regions: open calls, and room for them
-    uint32_t beyond;       // regions: open calls deeper than that
-    uint32_t functions;    // regions: in the table below
-    uint32_t slots;        // of the table
-    uintptr_t *open;       // open calls, innermost last: the stack pointer; bit 0: it is taken
+    uint32_t *counted;      // the process's number of threads, or of fibers, that it is part of; NULL: none
+    bool take;              // pacer: takes the accesses of this batch
+    uint32_t window;        // adaptive: the last window seen
+    uintptr_t gate;         // adaptive: the last gate passed,
+    uint64_t gate_ticks;    // adaptive: and the time then
+    uint64_t unpatched_due; // adaptive: the clock when the last look at such a place is earned,
+    uint32_t unpatched_gap; // adaptive: and the accesses there between two looks, in the mean
+    uint64_t away_ticks;    // since the last account: ticks in system calls that may wait or be scheduled,
+    uint64_t away_ns;       // and the part of them on a core
+    uint64_t ticks;         // adaptive: spent, not yet added to the process's
+    uint64_t sync_ticks;    // adaptive: the same, on synchronisation
+    uint64_t synced;        // adaptive: operations counted in that
+    bool outside;           // regions: takes accesses outside any function
+    uint64_t delay_next;    // datacollider: earliest tick of the next delay
+    uint32_t left;          // pacer: accesses left of the batch
+    uint32_t state;         // rpt: as last seen
+    uint32_t pending;       // rpt: events not yet added to the process's
+    int32_t held;           // rpt: locks held
+    uint32_t depth, room;   // regions: open calls, and room for them
+    uint32_t beyond;        // regions: open calls deeper than that
+    uint32_t functions;     // regions: in the table below
+    uint32_t slots;         // of the table
+    uintptr_t *open;        // open calls, innermost last: the stack pointer; bit 0: it is taken
     struct rb_function *function;
 };
 

@@ -11,7 +11,6 @@
 #include "run/sync/sync.h"
 #include "run/sync/sync_cache.h"
 #include "run/sync/thread.h"
-#include "run/sync/waiting.h"
 
 static void rb_thread_named(pthread_t handle, const char *name)
 {

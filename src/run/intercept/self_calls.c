@@ -7,11 +7,11 @@
 // In static programs the memory functions are not intercepted, and calls of the others pass through the
 // guard.
 #if !defined(RB_STATIC)
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -93,7 +93,7 @@ RB_OWN(int, strcmp, (const char *a, const char *b))
 // Called by threads that wait for a lock: they spin where the kernel may not be called.
 RB_OWN(int, sched_yield, (void))
 {
-    return rb_host.sandboxed ? 0 : RB_REAL(sched_yield)();
+    return rb_host.sandboxed ? 0 : (int)syscall(SYS_sched_yield);
 }
 
 RB_OWN_ROW(char *, strcpy, (char *to, const char *from), (to, from))

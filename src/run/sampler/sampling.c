@@ -124,7 +124,7 @@ size_t rb_sampling_piece(void)
 
     if (rb_process.take_all || policy->whole)
         return SIZE_MAX;
-    return policy->piece ? policy->piece() : RB_PIECE;
+    return RB_PIECE;
 }
 
 // Passes a gate, or a probe between the two copies. Returns true if it is open afterwards.

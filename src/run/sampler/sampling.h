@@ -24,7 +24,6 @@ struct rb_site;
 struct rb_policy {
     const struct rb_sampler_ops *ops; // the same sampler on a trace
     bool whole;                       // a range is checked completely, not in a piece
-    size_t (*piece)(void);            // its greatest size in bytes; NULL: RB_PIECE
     // Starts the process, or the child of fork. Returns a negative errno if memory is exhausted.
     int (*init)(void);
     // Starts a thread and returns its first gap (NULL: 0); ends it and frees its memory.

@@ -321,7 +321,6 @@ static void write_gate(struct rb_site *s, enum rb_site_state to)
 {
     rb_store_relaxed(&s->state, to);
     rb_store_relaxed((unsigned char *)s->pc, to == RB_SITE_ASLEEP ? s->asleep : s->awake);
-    s->switched++;
     rb_fetch_add_relaxed(&flipped, 1);
 }
 
@@ -343,7 +342,6 @@ static void write_site(struct rb_site *s, enum rb_site_state to)
     }
     *(volatile unsigned char *)byte = to == RB_SITE_ASLEEP ? s->asleep : s->awake;
     rb_store_relaxed(&s->state, to);
-    s->switched++;
     rb_fetch_add_relaxed(&flipped, 1);
 }
 

@@ -15,16 +15,10 @@ struct rb_site {
     uint8_t bytes_back; // of the byte that is written, before pc; of a gate, 0
     uint8_t awake, asleep;
     // For the sampler that runs; written without synchronisation by any caller.
-    uint16_t left;      // calls to take before it sleeps
-    uint16_t last;      // thread that called last
-    uint16_t looks;     // of a gate: the thread's looks at accesses by then
-    uint8_t others : 4; // times that calls of another thread may prolong `left`
-    uint8_t slow : 1;   // of a gate: the copy behind it takes long
-    uint8_t hooks : 3;  // of a gate: logarithm of the number of calls behind it, as far as seen; 4: many
-    uint8_t switched;   // how often, modulo 256
-    uint16_t taken;     // calls, up to the largest number it holds
-    uint16_t given;     // when the burst began, in units of the sampler's
-    uintptr_t gate;     // the gate by which a thread came here; 0: none
+    uint16_t left;  // calls to take before it sleeps
+    uint16_t taken; // calls, up to the largest number it holds
+    bool begun;     // datacollider: called before
+    uintptr_t gate; // the gate by which a thread came here; 0: none
 };
 
 // The access that a hook of single accesses announces (tsan_abi.c). For the other hooks the site alone says
@@ -115,25 +109,15 @@ RB_HIDDEN size_t rb_sites_bytes(void);
 
 // ---- site_cost.c: costs that no clock measures, for the sampler that goes by cost ----------------------
 
-struct rb_gate_pass {
-    uint64_t ticks; // cost of sleeping hooks in the copy behind the gate, since the thread's last pass
-    bool idle;      // no access there was worth that
-};
+// Ticks that a measured time counts for at most: a longer one was not on a core.
+#define RB_LONGEST 100000u
 
-// Notes that the thread passes the gate or the probe, and returns the cost of its time behind it:
-// docs/explanation/sampling.md, "Functions with two bodies". Inside the guard.
-RB_HIDDEN struct rb_gate_pass rb_gate_pass(struct rb_self *me, struct rb_site *gate, double ticks_a_ns);
+// Notes that the thread passes the gate or the probe. Returns the ticks of sleeping hooks in the copy behind
+// it since the thread's last pass. Inside the guard.
+RB_HIDDEN uint64_t rb_gate_pass(struct rb_self *me, struct rb_site *gate);
 // Notes that the gate is closed: later work of the thread is not behind it.
 RB_HIDDEN void rb_gate_closed(struct rb_self *me);
 // Notes a look at the site, reached by the gate that the thread passed last.
 RB_HIDDEN void rb_gate_looked(struct rb_self *me, struct rb_site *s);
-
-// Places that cannot sleep are atomics, memcpy and its like, and refused call sites. They are passed over
-// by a gap of their own (rb_unpatched_skip) when they come so close together that looks at them would cost too
-// much. Sets the gap after the place where the thread is. `taken`: it is looked at; `all`: so are those
-// that follow; `aim`: the share of the thread's time that may be spent on everything.
-RB_HIDDEN void rb_unpatched_ask(struct rb_self *me, bool taken, bool all, double aim);
-// Adds the time that the look took.
-RB_HIDDEN void rb_unpatched_answer(struct rb_self *me, uint64_t ticks, double aim);
 
 #endif

@@ -239,8 +239,8 @@ static bool is_delayed(void)
 // the next turn.
 static void count_call(struct rb_self *me, struct rb_site *site)
 {
-    if (!site->others) { // first call
-        site->others = 1;
+    if (!site->begun) {
+        site->begun = true;
         site->left = BURST;
     }
     if (site->left)
@@ -393,7 +393,7 @@ static enum rb_take pass_access(struct rb_self *me, uintptr_t pc, uint64_t passe
 static bool wake_site(struct rb_site *site)
 {
     site->left = BURST;
-    return site->others != 0;
+    return site->begun;
 }
 
 // Runs on the ticker's thread, which has no state.

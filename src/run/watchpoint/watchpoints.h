@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The watchpoint assist (watch=1): docs/explanation/sampling.md, "Watchpoints". And the samplers that compare by data
+// The watchpoint assist (watch=1): docs/explanation/watchpoints.md. And the samplers that compare by data
 // breakpoints alone (trap_races.c).
 //
 // A sampled access also sets one of the machine's four data breakpoints on its bytes, in all threads.

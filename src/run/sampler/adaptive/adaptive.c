@@ -10,10 +10,9 @@
 //   episode  stretch in which synchronisation is followed
 //   pause    stretch outside episodes: no access is taken, no synchronisation followed
 //   start    stage after the second thread starts, until half of the start allowance is spent
-//   new      code of which fewer than RB_ALWAYS calls were taken
 //
-// Nothing can race before the second thread starts: sites sleep at their first call. Then all sites wake. A
-// site is taken for one burst and sleeps, so seldom called code is always sampled.
+// Nothing can race before the second thread starts: sites sleep at their first call. Then all sites wake. The
+// first RB_ALWAYS calls of a site are taken at any allowance, so seldom called code is always sampled.
 //
 // From then on the ticker spends the earned budget. Each turn it wakes all sites, or a random subset if
 // there are too many. The burst has the same length for each: cold code stays awake and is taken
@@ -24,8 +23,7 @@
 // sampler is paused, as with sampler=none, until the next episode is earned.
 //
 // Both accounts are in ticks of the clock. The ticker adds the budgeted share of the program's own CPU
-// time. Threads subtract the measured cost of their accesses and synchronisation. Below zero only the first
-// calls of a site are taken.
+// time. Threads subtract the measured cost of their accesses and synchronisation.
 #include "run/sampler/adaptive/adaptive.h"
 #include "inproc/clocks.h"
 #include "run/access/access.h"
@@ -35,153 +33,102 @@
 #include "run/core/upcalls.h"
 #include "run/sites/sites.h"
 
-#define CLOSE_GAP    15u               // while a window closes, or nothing is taken
-#define PAUSED_GAP   255u              // at call sites that cannot be patched, while paused
-#define LEAST        (4u * RB_COUNTED) // counted accesses that an estimate of their total requires
-#define CALL_TICKS   60u               // unmeasured part of a call
-#define SYNC_TICKS   20u               // untimed synchronisation operation, or untimed part of one
-#define BLOCK_TICKS  30u               // heap block that is allocated or freed
-#define FORGET_TICKS 100u              // memory line with a history that is dropped
-#define BESIDE       2u                // 1/BESIDE of a cost is added for cache misses of the program
-#define PASS_TICKS   20u               // access that the address filter passes over
-#define BATCH        20000u            // ticks that a thread spends before it charges them
-#define LONGEST      200000u           // ticks of an access: a longer one was descheduled
-#define LONGEST_SYNC 50000u            // ticks of a synchronisation operation, which may wait
-#define NEW_NS       2e6               // least time between two wake-ups for new code
-#define CREDIT_NS    2e7               // the same, with an empty allowance
+#define LEAST           (4u * RB_COUNTED) // counted accesses that an estimate of their total requires
+#define CALL_TICKS      60u               // unmeasured part of a call
+#define SYNC_TICKS      20u    // untimed operation: on an object, a heap block, or a line of the history
+#define BESIDE          2u     // 1/BESIDE of a cost is added for cache misses of the program
+#define PASS_TICKS      20u    // access that the address filter passes over
+#define BATCH           20000u // ticks that a thread spends before it charges them
+#define LOOK_TICKS      600    // of a look, about
+#define MOST_GAP        511u   // between looks at places that cannot be patched, in the mean
+#define UNPATCHED_SHARE 4      // 1/UNPATCHED_SHARE of the aim is for those
+#define NEW_NS          2e6    // least time between two wake-ups for new code
 
 struct rb_now rb_now __attribute__((aligned(64)));
 struct rb_book rb_book;
 
 // Thins accesses by address in the start stage, except while its first quarter is spent.
-static void thin_start(int64_t allowance)
+static void filter_start(int64_t allowance)
 {
     if (allowance <= rb_now.start_floor || rb_now.warm)
         rb_filter_end();
-    else if (allowance <= rb_now.start_floor + rb_now.start_floor * 3 / 4 &&
-             !rb_load_relaxed(&rb_filter_number))
+    else if (allowance <= rb_now.start_floor * 7 / 4 && !rb_load_relaxed(&rb_filter_number))
         rb_filter_begin(rb_mix64(rb_sampling_process.seed));
 }
 
 // ---- sites ---------------------------------------------------------------------------------------------
 
-// Gives a seldom called site its next burst as soon as one ends. Returns false if the burst was short, or
-// if the allowance is at most the earnings of a turn.
-static bool prolong_burst(struct rb_site *s)
-{
-    return rb_burst_was_slow(s, rb_book.ticks_a_ns) && rb_load_relaxed(&rb_now.allowance) > rb_book.earned &&
-           rb_burst_give(s);
-}
-
-// Returns true if the site stays awake for this call, which is not taken. Applies to new code, which cannot
-// be taken while paused and deep in debt, but may be taken soon.
-static bool tolerate_call(struct rb_site *s)
-{
-    if (!rb_now.threaded || s->taken >= RB_ALWAYS || s->state != RB_SITE_AWAKE)
-        return false;
-    if (!s->taken && !s->left)
-        rb_burst_give_first(s);
-    if (s->left <= 1)
-        return false;
-    s->left--;
-    return true;
-}
-
 // Wakes all sites for a new thread or for new code: its races are usually with code that runs soon. Does
-// nothing within NEW_NS of the last wake-up. With an empty allowance, grants a grace period of credit.
+// nothing within NEW_NS of the last wake-up, or if the allowance does not cover it.
 static RB_NOINLINE void wake_for_new(void)
 {
-    const uint64_t ticks = rb_arch_ticks();
-    const bool rich = rb_load_relaxed(&rb_now.allowance) > 8 * (int64_t)rb_book.flip_ticks;
-
-    if (!rb_now.threaded || rb_is_paused() ||
-        ticks - rb_book.woken_ticks < (uint64_t)(NEW_NS * rb_book.ticks_a_ns))
-        return;
-    if (!rich) {
-        // Negative: the grace period of a brief episode has not ended.
-        const int64_t since = (int64_t)(ticks - rb_load_relaxed(&rb_now.grace));
-        if (!rb_now.warm || rb_adaptive_is_overdrawn() ||
-            (since >= 0 && since < (int64_t)(CREDIT_NS * rb_book.ticks_a_ns)))
-            return;
-        rb_adaptive_grant_grace();
-    }
-    rb_adaptive_wake(rb_burst_give);
+    if (rb_now.threaded && !rb_is_paused() &&
+        rb_load_relaxed(&rb_now.allowance) > 8 * (int64_t)rb_book.flip_ticks &&
+        rb_arch_ticks() - rb_book.woken_ticks > (uint64_t)(NEW_NS * rb_book.ticks_a_ns))
+        rb_adaptive_wake(rb_burst_give);
 }
 
-static enum rb_take decide_at_site(struct rb_self *me, struct rb_site *s)
+// Gives a new site or gate its first burst.
+static void meet_site(struct rb_site *s)
 {
-    const uint32_t mode = rb_load_relaxed(&rb_now.mode);
+    if (RB_LIKELY(s->taken || s->left))
+        return;
+    rb_burst_give(s);
+    wake_for_new();
+}
 
-    if (RB_UNLIKELY(!s->taken && !s->left) && rb_burst_give_first(s))
-        wake_for_new();
-    if (mode == OPEN || rb_adaptive_is_starting()) {
-        if (mode == OPEN)
-            s->left = s->given = 0;
-        if (s->taken >= RB_BURST_FIRST)
-            *rb_common_place(s->pc) = s->pc;
-        rb_site_count(s);
-        rb_gate_looked(me, s);
-        return RB_TAKE;
-    }
-    if (!rb_adaptive_is_open() && s->taken >= RB_ALWAYS) {
-        rb_burst_end(me, s);
-        return RB_PASS;
-    }
-    rb_burst_meet(me, s);
-    if (s->left > 1 && s->state == RB_SITE_AWAKE) {
-        s->left--;
-    } else if (!prolong_burst(s)) {
-        rb_burst_end(me, s);
-        if (s->taken >= RB_BURST_FIRST)
-            return RB_PASS;
-    }
+static enum rb_take take_site(struct rb_self *me, struct rb_site *s)
+{
+    if (s->taken >= RB_CALLS)
+        *rb_common_place(s->pc) = s->pc;
     rb_site_count(s);
     rb_gate_looked(me, s);
     return RB_TAKE;
 }
 
+static enum rb_take decide_at_site(struct rb_self *me, struct rb_site *s)
+{
+    meet_site(s);
+    if (rb_load_relaxed(&rb_now.mode) == OPEN) {
+        s->left = 0;
+        return take_site(me, s);
+    }
+    if (rb_adaptive_is_starting() || (s->taken < RB_ALWAYS && !rb_adaptive_is_overdrawn()))
+        return take_site(me, s);
+    if (s->left > 1 && s->state == RB_SITE_AWAKE && rb_adaptive_is_open()) {
+        s->left--;
+        return take_site(me, s);
+    }
+    s->left = 0;
+    rb_site_sleep(me, s);
+    return RB_PASS;
+}
+
 // Decides whether the thread enters the instrumented copy: at a gate, or at a probe before a branch. A gate
 // is treated like a site, with no access to take. The first passes are for the sites behind it, which have
-// their own first calls. The gate closes soon after those sites sleep.
+// their own first calls.
 static bool decide_at_gate(struct rb_self *me, struct rb_site *s)
 {
     const uint32_t mode = rb_load_relaxed(&rb_now.mode);
-    const bool taking = rb_now.threaded && rb_adaptive_taking();
-    const struct rb_gate_pass pass = rb_gate_pass(me, s, rb_book.ticks_a_ns);
 
-    me->sampling.ticks += pass.ticks;
-    me->sampling.behind = true;
-    if (RB_UNLIKELY(!s->taken && !s->left) && rb_burst_give_first(s)) {
-        rb_now.gated = true;
-        wake_for_new();
-    }
-    if (s->taken < RB_ALWAYS && rb_now.threaded) {
-        if (taking || rb_episode_may_begin(s->taken)) {
+    me->sampling.ticks += rb_gate_pass(me, s);
+    if (rb_now.threaded && (rb_adaptive_taking() || (s->taken < RB_ALWAYS && rb_episode_begin_for_new()))) {
+        meet_site(s);
+        if (s->taken < RB_ALWAYS) {
             rb_site_count(s);
             return true;
         }
-        if (tolerate_call(s)) {
-            rb_gate_closed(me);
-            me->sampling.behind = rb_site_is_gate(s);
-            return false;
+        if (mode == COUNTING || mode == OPEN || rb_adaptive_is_starting()) {
+            s->left = mode == OPEN ? 0 : s->left;
+            return true;
+        }
+        if (rb_adaptive_is_open() && s->left > 1) {
+            s->left--;
+            return true;
         }
     }
-    if (taking && (mode == COUNTING || mode == OPEN || rb_adaptive_is_starting())) {
-        s->left = mode == OPEN ? 0 : s->left;
-        return true;
-    }
-    if (pass.idle)
-        s->left = s->slow ? 0 : s->left / 4;
-    rb_burst_meet(me, s);
-    if (taking && rb_adaptive_is_open() && s->left > 1) {
-        s->left--;
-        return true;
-    }
-    if (taking && !pass.idle && prolong_burst(s))
-        return true;
     s->left = 0;
     rb_gate_closed(me);
-    me->sampling.behind = rb_site_is_gate(s); // rb_gate_closed cleared it
     rb_site_sleep(me, s);
     return false;
 }
@@ -197,7 +144,7 @@ static int adaptive_init(void)
     rb_book.started_ns = rb_clock_ns(CLOCK_MONOTONIC);
     rb_book.started_ticks = rb_arch_ticks();
     rb_book.ticks_a_ns = 2.5; // guess until the first turn measures it
-    rb_burst = RB_BURST_FIRST;
+    rb_burst = RB_CALLS;
     rb_now.taking = rb_options.record[0] != '\0'; // a trace contains all synchronisation
     rb_process.paused = !rb_now.taking;
     rb_ticker_reset_after_fork();
@@ -214,7 +161,7 @@ static void open_account(void)
     if (ns > 1000000)
         rb_book.ticks_a_ns = (double)(rb_arch_ticks() - rb_book.started_ticks) / (double)ns;
     rb_book.cpu_ns = rb_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    rb_now.allowance = rb_book.debt = (int64_t)(rb_budget_given_ns(rb_sites_count()) * rb_book.ticks_a_ns);
+    rb_now.allowance = (int64_t)(rb_budget_start_ns() * rb_book.ticks_a_ns);
     rb_book.most = (int64_t)(rb_budget_most_ns() * rb_book.ticks_a_ns);
     rb_now.start_floor = rb_now.allowance / 2;
 }
@@ -231,7 +178,7 @@ static void note_threads(void)
         open_account();
     rb_ticker_start(rb_adaptive_turn);
     if (first) {
-        rb_adaptive_wake(rb_burst_give_first);
+        rb_adaptive_wake(rb_burst_give);
         rb_watchpoints_open();
     }
 }
@@ -251,45 +198,43 @@ static uint64_t adaptive_begin_thread(struct rb_self *me)
     return 0;
 }
 
-static enum rb_take decide_at_unpatchable(struct rb_self *me)
+// Decides about an atomic, a memcpy or a refused call site. Looks there may take 1/UNPATCHED_SHARE of the
+// aim: if the thread comes back before the last one is earned, the gap doubles, else it is halved. The gap is a
+// counter of its own, so it hides no cold code.
+static enum rb_take decide_at_unpatchable(struct rb_self *me, bool taking)
 {
-    const bool taken = rb_now.threaded && rb_adaptive_is_open();
+    struct rb_sampling *s = &me->sampling;
+    const uint64_t now = rb_arch_ticks();
+    const bool taken = taking && rb_adaptive_is_open();
 
-    rb_unpatched_ask(me, taken, rb_adaptive_is_starting() || rb_load_relaxed(&rb_now.mode) == OPEN,
-                     rb_budget_aim());
+    s->unpatched_gap = now < s->unpatched_due ? 2 * s->unpatched_gap + 1 : s->unpatched_gap / 2;
+    if (s->unpatched_gap > MOST_GAP)
+        s->unpatched_gap = MOST_GAP;
+    s->unpatched_due = now + (uint64_t)(LOOK_TICKS * UNPATCHED_SHARE / rb_budget_aim());
+    rb_unpatched_skip =
+        rb_adaptive_is_starting() && taken
+            ? 0
+            : (int64_t)rb_rng_below(&me->rng, 2 * s->unpatched_gap + 1) + (taken ? 0 : RB_GAP);
     return taken ? RB_TAKE : RB_PASS;
 }
 
 static enum rb_take adaptive_decide(struct rb_self *me, uintptr_t pc, uint64_t passed, uint64_t *gap)
 {
     const uint32_t mode = rb_load_relaxed(&rb_now.mode);
+    const bool taking = rb_now.threaded && rb_adaptive_taking();
 
-    if (RB_UNLIKELY(!rb_adaptive_taking())) {
-        struct rb_site *s = rb_site_at(me, pc);
-        if (!rb_site_can_sleep(s) || s->state != RB_SITE_AWAKE || !rb_episode_begin_brief(s->taken)) {
-            if (rb_site_can_sleep(s) && tolerate_call(s)) {
-                *gap = 0;
-                return RB_PASS;
-            }
-            *gap = rb_now.threaded && !rb_adaptive_is_overdrawn() ? 0 : CLOSE_GAP;
-            rb_unpatched_skip = rb_site_sleep(me, s) ? rb_unpatched_skip : PAUSED_GAP;
-            return RB_PASS;
-        }
-    }
-    if (RB_UNLIKELY(mode == COUNTING))
+    if (RB_UNLIKELY(taking && mode == COUNTING))
         return rb_window_count(passed, gap);
-    *gap = 0;
     struct rb_site *s = rb_site_at(me, pc);
-    if (RB_UNLIKELY(mode == CLOSING) && (!s || s->taken)) {
-        *gap = CLOSE_GAP;
+    *gap = 0;
+    if (!rb_site_can_sleep(s))
+        return decide_at_unpatchable(me, taking);
+    if (RB_UNLIKELY(!taking) && !(s->taken < RB_ALWAYS && rb_episode_begin_for_new())) {
+        rb_site_sleep(me, s);
         return RB_PASS;
     }
-    if (!rb_site_can_sleep(s))
-        return decide_at_unpatchable(me);
-    if (RB_UNLIKELY(!rb_now.threaded || rb_adaptive_is_overdrawn()) &&
-        mode != OPEN) { // nothing is taken: decide less often
-        rb_burst_end(me, s);
-        *gap = CLOSE_GAP;
+    if (RB_UNLIKELY(mode == CLOSING && s->taken)) {
+        *gap = RB_GAP;
         return RB_PASS;
     }
     if (RB_UNLIKELY(rb_load_relaxed(&rb_filter_number)))
@@ -299,20 +244,14 @@ static enum rb_take adaptive_decide(struct rb_self *me, uintptr_t pc, uint64_t p
     return decide_at_site(me, s);
 }
 
-static size_t piece_bytes(void)
-{
-    return rb_adaptive_is_starting() ? 8 * RB_PIECE : RB_PIECE;
-}
-
 // Returns the charge for a measured time, with an addition for unmeasured cost to the program.
-static uint64_t charge_ticks(uint64_t ticks, uint64_t longest)
+static uint64_t charge_ticks(uint64_t ticks)
 {
-    ticks = ticks < longest ? ticks : longest;
+    ticks = ticks < RB_LONGEST ? ticks : RB_LONGEST;
     return ticks + ticks / BESIDE;
 }
 
-// Charges the cost that only a pause ends: synchronisation, and accesses that are passed over at call sites
-// that cannot be patched.
+// Charges synchronisation, the cost that only a pause ends.
 static void publish_synced(struct rb_sampling *s)
 {
     const uint64_t spent = s->sync_ticks;
@@ -321,10 +260,9 @@ static void publish_synced(struct rb_sampling *s)
         return;
     s->sync_ticks = 0;
     rb_fetch_add_relaxed(&rb_now.spent, spent);
-    const uint64_t synced = rb_add_fetch_relaxed(&rb_now.synced, spent);
-    const int64_t left = rb_sub_fetch_relaxed(&rb_now.allowance, (int64_t)spent);
-    const uint64_t brief = rb_load_relaxed(&rb_now.brief);
-    if (RB_UNLIKELY(brief ? synced > brief && left < rb_episode_price() : rb_episode_is_exhausted()))
+    rb_fetch_add_relaxed(&rb_now.synced, spent);
+    rb_fetch_sub_relaxed(&rb_now.allowance, (int64_t)spent);
+    if (RB_UNLIKELY(rb_episode_is_exhausted()))
         rb_episode_cut();
 }
 
@@ -332,11 +270,7 @@ static void charge_access(struct rb_self *me, uint64_t ticks)
 {
     struct rb_sampling *s = &me->sampling;
 
-    if (RB_UNLIKELY(s->odd_asked)) {
-        rb_unpatched_answer(me, ticks < LONGEST ? ticks : LONGEST, rb_budget_aim());
-        publish_synced(s); // the thread may have no synchronisation operation to charge it
-    }
-    s->ticks += charge_ticks(ticks > s->away_ticks ? ticks - s->away_ticks : 0, LONGEST) + CALL_TICKS;
+    s->ticks += charge_ticks(ticks > s->away_ticks ? ticks - s->away_ticks : 0) + CALL_TICKS;
     if (RB_UNLIKELY(s->away_ticks)) {
         s->ticks += (uint64_t)((double)s->away_ns * rb_book.ticks_a_ns);
         s->away_ticks = s->away_ns = 0;
@@ -349,7 +283,7 @@ static void charge_access(struct rb_self *me, uint64_t ticks)
     const bool open = rb_load_relaxed(&rb_now.mode) == OPEN;
     const int64_t left = rb_sub_fetch_relaxed(open ? &rb_now.saved : &rb_now.allowance, spent);
     if (!open)
-        thin_start(left);
+        filter_start(left);
     if (s->window) {
         rb_fetch_add_relaxed(&rb_now.counted, s->window);
         s->window = 0;
@@ -361,14 +295,11 @@ static void charge_access(struct rb_self *me, uint64_t ticks)
 static void charge_operation(struct rb_self *me, uint64_t ticks)
 {
     struct rb_sampling *s = &me->sampling;
-    const uint64_t operations = me->count.acquires + me->count.releases;
+    const uint64_t operations =
+        me->count.acquires + me->count.releases + me->count.blocks + me->count.forgotten;
 
-    s->sync_ticks += charge_ticks(ticks, LONGEST_SYNC) + SYNC_TICKS * (operations - s->synced) +
-                     BLOCK_TICKS * (me->count.blocks - s->blocks) +
-                     FORGET_TICKS * (me->count.forgotten - s->forgotten);
+    s->sync_ticks += charge_ticks(ticks) + SYNC_TICKS * (operations - s->synced);
     s->synced = operations;
-    s->blocks = me->count.blocks;
-    s->forgotten = me->count.forgotten;
     publish_synced(s);
 }
 
@@ -382,7 +313,6 @@ const struct rb_policy rb_policy_adaptive = {.ops = &rb_sample_adaptive,
                                              .begin = adaptive_begin_thread,
                                              .end = adaptive_end_thread,
                                              .next = adaptive_decide,
-                                             .piece = piece_bytes,
                                              .gate = decide_at_gate,
                                              .spawn = adaptive_spawn,
                                              .cost = charge_access,

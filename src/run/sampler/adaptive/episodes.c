@@ -1,37 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Episodes: synchronisation is followed. Between them the sampler is paused, as with sampler=none, until
-// the next episode is earned or new code runs.
+// the next episode is earned.
 #include "run/access/access.h"
 #include "run/access/history.h"
 #include "run/core/upcalls.h"
 #include "run/record/record.h"
 #include "run/sampler/adaptive/adaptive.h"
 
-#define BRIEF_SHARE 32 // a brief episode, for new code alone, costs 1/BRIEF_SHARE of an account's capacity
-
 // Returns the allowance at which an episode begins.
 int64_t rb_episode_price(void)
 {
-    const int64_t least = 8 * (int64_t)rb_book.flip_ticks, share = rb_book.most / RB_EPISODE_SHARE;
+    const int64_t least = 8 * (int64_t)rb_book.flip_ticks, part = rb_book.most / RB_PART;
 
-    return least > share ? least : share;
+    return least > part ? least : part;
 }
 
 // The order of the stores is that of docs/explanation/runtime.md, section 3.
-void rb_episode_resume(void)
-{
-    rb_store_release(&rb_process.paused, false);
-    rb_accesses_forget_all();
-    rb_store_release(&rb_now.taking, true);
-    rb_book.episodes++;
-}
-
 void rb_episode_begin(void)
 {
     rb_store_relaxed(&rb_book.episode_from, rb_load_relaxed(&rb_now.synced));
     rb_store_relaxed(&rb_book.episode_earned, 0);
-    rb_book.calibrating = false; // else the ticker would resume an episode that new code began anew
-    rb_episode_resume();
+    rb_store_release(&rb_process.paused, false);
+    rb_accesses_forget_all();
+    rb_store_release(&rb_now.taking, true);
+    rb_book.episodes++;
 }
 
 void rb_episode_end(void)
@@ -58,31 +50,15 @@ bool rb_episode_is_exhausted(void)
         (int64_t)(rb_load_relaxed(&rb_now.synced) - rb_load_relaxed(&rb_book.episode_from));
     const int64_t earned = rb_load_relaxed(&rb_book.episode_earned);
 
-    return !rb_adaptive_is_open() && 2 * synced > earned + rb_book.most / RB_EPISODE_SHARE && !rb_recording;
+    return !rb_adaptive_is_open() && 2 * synced > earned + rb_book.most / RB_PART && !rb_recording;
 }
 
-// Returns true if a site with `taken` calls taken, called during a pause, may begin an episode. The episode
-// is paid for in advance, within a limit of debt.
-bool rb_episode_may_begin(uint16_t taken)
+bool rb_episode_begin_for_new(void)
 {
-    const int64_t owed = rb_book.most / (taken ? 2 * RB_OVERDRAFT_SHARE : 2);
-
-    return rb_now.threaded && taken < RB_ALWAYS && rb_load_relaxed(&rb_now.allowance) >= -owed &&
-           !rb_load_relaxed(&rb_book.wait.unknown);
-}
-
-// Begins a brief episode at once, for new code alone: the other access of a race usually comes soon.
-// Returns false if none may begin now.
-bool rb_episode_begin_brief(uint16_t taken)
-{
-    if (!rb_episode_may_begin(taken) || !rb_spin_try(&rb_book.changing))
+    if (!rb_now.threaded || rb_adaptive_is_overdrawn() || !rb_spin_try(&rb_book.changing))
         return false;
-    if (rb_is_paused()) {
-        const uint64_t synced = rb_load_relaxed(&rb_now.synced);
-        rb_adaptive_grant_grace();
-        rb_store_relaxed(&rb_now.brief, synced + (uint64_t)rb_book.most / BRIEF_SHARE);
+    if (rb_is_paused())
         rb_episode_begin();
-    }
     rb_spin_unlock(&rb_book.changing);
     return true;
 }
@@ -91,10 +67,9 @@ bool rb_episode_begin_brief(uint16_t taken)
 // sleep at their next call.
 RB_NOINLINE void rb_episode_cut(void)
 {
-    if (rb_recording || !rb_spin_try(&rb_book.changing))
+    if (!rb_spin_try(&rb_book.changing))
         return;
     if (!rb_is_paused())
         rb_episode_end();
-    rb_store_relaxed(&rb_now.brief, 0);
     rb_spin_unlock(&rb_book.changing);
 }

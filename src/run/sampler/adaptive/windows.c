@@ -5,8 +5,7 @@
 #include "run/access/address_filter.h"
 #include "run/sampler/adaptive/adaptive.h"
 
-#define COUNT_GAP 31u // while counting; the rest of a gap hides first calls later
-#define GATED_NS  4.5 // of a call that is only counted; one in COUNT_GAP + 1 of them asks the sampler
+#define GATED_NS 4.5 // of a call that is only counted; one in RB_GAP + 1 of them asks the sampler
 
 void rb_window_end(uint32_t from)
 {
@@ -47,10 +46,10 @@ static RB_NOINLINE void end_counting(void)
 
 enum rb_take rb_window_count(uint64_t passed, uint64_t *gap)
 {
-    *gap = COUNT_GAP;
-    if (passed > 2 * COUNT_GAP) // the filter passed over them before the window
+    *gap = RB_GAP;
+    if (passed > 2 * RB_GAP) // the filter passed over them before the window
         passed = 1;
-    if (passed > COUNT_GAP)
+    if (passed > RB_GAP)
         rb_fetch_add_relaxed(&rb_now.counted, passed);
     if (rb_sub_fetch_relaxed(&rb_now.left, (int64_t)passed) < 0)
         end_counting();
