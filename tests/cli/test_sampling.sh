@@ -128,6 +128,23 @@ found pacer:0.3,256 0.3 100 once # PACER's promise
 found pacer:0.3,7 0.3 60 once
 found rpt:0.2,0.1 most 10 often
 
+# --- looks=: a line a call site; both sides of a race that was found are among those looked at
+for go in {1..8}; do # on a busy machine it may escape
+  rm -f looks reports
+  RAILBIRD_OPTIONS="looks=looks report=json:reports exitcode=0" RAILBIRD_TOOL=/nonexistent/tool timeout 60 ./race once >out 2>err
+  [ ! -s reports ] || break
+done
+python3 - <<'PYTHON' || fail "looks: $(head -5 looks)"
+import json
+looks = {}
+for line in open("looks"):
+    build, offset, taken = line.rstrip("\n").split("\t")
+    looks[build, offset] = int(taken)
+sides = [a["stack"][0] for line in open("reports") for a in json.loads(line)["accesses"]]
+assert len(sides) > 1 and all(looks[s["build_id"], s["offset"]] > 0 for s in sides)
+assert any(taken == 0 for taken in looks.values())
+PYTHON
+
 # --- everything ordered: no sampler may report
 for engine in so st; do
   for sampler in all none random:0.03 literace tl-fx g-ad g-fx rnd10 rnd25 ucp pacer:0.1 pacer:0.3,5 rpt:0.1,0.1 \
