@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What each mechanism of the default sampler's earlier form was worth: each one switched off alone, beside the whole.
 
-    bench/ablation/run.py [--runs N] [--size N] [--only GLOB] [--cost-runs N] [-o FILE]
+    bench/ablation/run.py [--runs N] [--size N] [--only GLOB] [--cost-runs N] [--detect JSON] [-o FILE]
 
 The commit BASE has all of them; switches.patch gives its runtime an option `without=`, a bit for each. Both are put together in
 bench/out/ablation, built there, and measured: recall by bench/detect/run.py, all settings in turns, with its interval; cost as CPU time over
 sampler=none on small programs that synchronise, each program at its full load. The table goes to FILE, by default
-bench/results/ablation.md. Eight runs take an hour and a half on two quiet cores.
+bench/results/ablation.md. Eight runs take an hour and a half on two quiet cores; --detect takes recall from the JSON of an earlier run.
 """
 import argparse
 import json
@@ -79,16 +79,18 @@ def settings():
 
 def recall(tool, work, a):
     """Returns for each setting the share of races that each run found."""
-    out = os.path.join(work, "detect.json")
+    out = a.detect or os.path.join(work, "detect.json")
     configs = ",".join("adaptive" if not s else f"adaptive:without={s}" for s in settings())
-    run(sys.executable, os.path.join(TOP, "bench", "detect", "run.py"), "--runs", str(a.runs), "--size", str(a.size), "--only", a.only,
-        "--configs", configs, "--work", os.path.join(work, "detect"), "--json", out, stdout=subprocess.DEVNULL, env={**os.environ, "RAILBIRD": tool})
+    if not a.detect:
+        run(sys.executable, os.path.join(TOP, "bench", "detect", "run.py"), "--runs", str(a.runs), "--size", str(a.size), "--only", a.only,
+            "--configs", configs, "--work", os.path.join(work, "detect"), "--json", out, stdout=subprocess.DEVNULL, env={**os.environ, "RAILBIRD": tool})
     with open(out, encoding="utf-8") as f:
         data = json.load(f)
     if data["false_reports"]:
         sys.exit(f"false reports: {data['false_reports']}")
     shares = {}
-    for s, config in zip(settings(), data["configs"]):
+    for s in settings():
+        config = f"adaptive:without={s}" if s else "adaptive"
         turns = []
         for turn in range(data["runs"]):
             found = sum(len({r["places"] for r in p["runs"][config][turn]["found"]} & set(p["races"])) for p in data["programs"])
@@ -138,6 +140,7 @@ def main():
     ask.add_argument("--size", type=int, default=100)
     ask.add_argument("--only", default="*")
     ask.add_argument("--cost-runs", type=int, default=5)
+    ask.add_argument("--detect", metavar="JSON", help="recall of an earlier run, instead of a new one")
     ask.add_argument("-o", default=os.path.join(TOP, "bench", "results", "ablation.md"))
     a = ask.parse_args()
     work = os.path.join(TOP, "bench", "out", "ablation")
@@ -148,7 +151,7 @@ def main():
     with open(a.o, "w", encoding="utf-8") as out:
         out.write(f"""# The default sampler, mechanism by mechanism
 
-Written by `bench/ablation/run.py`: commit {BASE}, each mechanism switched off alone; {a.runs} runs of `bench/detect` at size {a.size};
+Written by `bench/ablation/run.py`: commit {BASE}, each mechanism switched off alone; {len(shares[0])} runs of `bench/detect` at size {a.size};
 {cpu}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end. Recall is the share of the races in one run, per cent, with its
 95 % interval. Cost is CPU time over `sampler=none`, per cent: median (least to most) of {a.cost_runs} runs at a budget of 5 %.
 
