@@ -19,6 +19,7 @@ static void *first(void *unused)
     outside = 1;
 #endif
     rb_reach(1);
+    rb_await(2); // the end of a thread is in order with what dlclose does later
     return unused;
 }
 
@@ -37,6 +38,7 @@ static void *second(void *unused)
 #ifdef RACE
     outside = 2;
 #endif
+    rb_reach(2);
     return unused;
 }
 
