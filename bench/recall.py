@@ -49,7 +49,8 @@ class Run:
             self.races[record["id"]] = [(f.get("build_id", ""), int(f.get("offset", "0x0"), 16)) for f in top]
         for line in lines_of(stem + ".looks"):
             build, offset, taken = line.split("\t")
-            self.looks[build, int(offset, 16)] = int(taken)
+            place = (build, int(offset, 16))
+            self.looks[place] = max(self.looks.get(place, 0), int(taken)) # of several processes
         for line in lines_of(stem + ".stats"):
             self.episodes = max(self.episodes, json.loads(line).get("episodes", 0))
 
