@@ -125,7 +125,7 @@ static int make_table(const struct wanted *w, char *path, size_t room, struct rb
     strcpy(path, w->out);
     int failed = rb_code_build(w->file, &image, e);
     if (!failed)
-        failed = rb_code_write(&image, path, e);
+        failed = rb_code_write(image.header, (size_t)image.header->file_bytes, path, e);
     *counts = image.counts;
     *made = true;
     rb_code_free(&image);

@@ -27,15 +27,18 @@ struct rb_code_image {
 // Builds the table of a file; `e` has the fault of the file. The image is freed with rb_code_free() in any
 // case.
 int rb_code_build(const char *path, struct rb_code_image *image, struct rb_error *e);
-// Writes it to a temporary name beside `path`, then renames it.
-int rb_code_write(const struct rb_code_image *image, const char *path, struct rb_error *e);
+// Writes a table to a temporary name beside `path`, then renames it.
+int rb_code_write(const void *data, size_t bytes, const char *path, struct rb_error *e);
+// Does the same, and makes the folders first.
+int rb_code_store(const void *data, size_t bytes, const char *path, struct rb_error *e);
 void rb_code_free(struct rb_code_image *image);
 
 // Returns the build-id of a file, or its substitute, without decoding.
 int rb_code_identify(const char *path, uint8_t id[RB_CODE_ID_BYTES], uint32_t *bytes, struct rb_error *e);
-// Returns the path of its table, existing or not: $XDG_CACHE_HOME/railbird/code/ID.rbc, else below
+// Returns the path of its table, existing or not: $XDG_CACHE_HOME/railbird/code/ID and the suffix, else below
 // ~/.cache.
-int rb_code_cache_path(const uint8_t *id, uint32_t bytes, char *out, size_t room, struct rb_error *e);
+int rb_code_cache_path(const uint8_t *id, uint32_t bytes, const char *suffix, char *out, size_t room,
+                       struct rb_error *e);
 // Finds or makes the table of a file: takes it from the cache if it is good, else builds and stores it.
 // `out` is its path. `counts` (may be NULL) is filled in if it was made; `made` (may be NULL) is then true.
 int rb_code_cached(const char *path, char *out, size_t room, struct rb_code_counts *counts, bool *made,

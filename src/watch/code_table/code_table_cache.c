@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The cache of code tables: one for each build-id, below the user's cache folder. A table is written under
+// The cache of code tables and of tables of atomic instructions: one for each build-id, below the user's cache folder. A table is written under
 // a temporary name and renamed, so that a reader sees all of it or none, also with several writers.
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@ int rb_code_identify(const char *path, uint8_t id[RB_CODE_ID_BYTES], uint32_t *b
     return failed;
 }
 
-int rb_code_cache_path(const uint8_t *id, uint32_t bytes, char *out, size_t room, struct rb_error *e)
+int rb_code_cache_path(const uint8_t *id, uint32_t bytes, const char *suffix, char *out, size_t room,
+                       struct rb_error *e)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n;
@@ -36,11 +37,11 @@ int rb_code_cache_path(const uint8_t *id, uint32_t bytes, char *out, size_t room
     else
         return rb_bad_input(e, "neither XDG_CACHE_HOME nor HOME is set: no place for code tables");
     bytes = bytes < RB_CODE_ID_BYTES ? bytes : RB_CODE_ID_BYTES;
-    if (n < 0 || (size_t)n + 2 * bytes + sizeof(".rbc") > room)
+    if (n < 0 || (size_t)n + 2 * bytes + strlen(suffix) + 1 > room)
         return rb_bad_input(e, "the name of the cache folder is too long");
     for (uint32_t i = 0; i < bytes; i++)
         n += snprintf(out + n, room - (size_t)n, "%02x", id[i]);
-    memcpy(out + n, ".rbc", sizeof(".rbc"));
+    memcpy(out + n, suffix, strlen(suffix) + 1);
     return 0;
 }
 
@@ -74,7 +75,7 @@ static bool write_all(int fd, const void *data, size_t bytes)
     return true;
 }
 
-int rb_code_write(const struct rb_code_image *image, const char *path, struct rb_error *e)
+int rb_code_write(const void *data, size_t bytes, const char *path, struct rb_error *e)
 {
     const size_t room = strlen(path) + sizeof(".XXXXXX");
     char *temporary = malloc(room);
@@ -91,7 +92,7 @@ int rb_code_write(const struct rb_code_image *image, const char *path, struct rb
     }
     const mode_t mask = umask(0);
     umask(mask);
-    if (!write_all(fd, image->header, (size_t)image->header->file_bytes) || fchmod(fd, 0666 & ~mask))
+    if (!write_all(fd, data, bytes) || fchmod(fd, 0644 & ~mask))
         failed = rb_bad_input(e, "%s: %s", path, strerror(errno));
     if (close(fd) && !failed)
         failed = rb_bad_input(e, "%s: %s", path, strerror(errno));
@@ -101,6 +102,13 @@ int rb_code_write(const struct rb_code_image *image, const char *path, struct rb
         unlink(temporary);
     free(temporary);
     return failed;
+}
+
+int rb_code_store(const void *data, size_t bytes, const char *path, struct rb_error *e)
+{
+    const int failed = make_folders(path, e);
+
+    return failed ? failed : rb_code_write(data, bytes, path, e);
 }
 
 int rb_code_cached(const char *path, char *out, size_t room, struct rb_code_counts *counts, bool *made,
@@ -115,7 +123,7 @@ int rb_code_cached(const char *path, char *out, size_t room, struct rb_code_coun
         *made = false;
     int failed = rb_code_identify(path, id, &bytes, e);
     if (!failed)
-        failed = rb_code_cache_path(id, bytes, out, room, e);
+        failed = rb_code_cache_path(id, bytes, ".rbc", out, room, e);
     if (failed)
         return failed;
     if (!rb_code_open(&there, out, id, bytes)) {
@@ -124,9 +132,7 @@ int rb_code_cached(const char *path, char *out, size_t room, struct rb_code_coun
     }
     failed = rb_code_build(path, &image, e);
     if (!failed)
-        failed = make_folders(out, e);
-    if (!failed)
-        failed = rb_code_write(&image, out, e);
+        failed = rb_code_store(image.header, (size_t)image.header->file_bytes, out, e);
     if (!failed && counts)
         *counts = image.counts;
     if (!failed && made)

@@ -501,6 +501,8 @@ bool rb_code_decode(const ZydisDecoder *decoder, const uint8_t *code, size_t byt
         }
     }
     out->makes_frame = i.operand_count_visible >= 2 && makes_frame(&i, operands);
+    out->jumps_anywhere =
+        i.meta.category == ZYDIS_CATEGORY_UNCOND_BR && !out->has_target && !out->has_relative;
     if (!has_no_rows(&i))
         make_rows(&i, operands, out);
     return true;

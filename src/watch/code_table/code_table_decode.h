@@ -25,7 +25,8 @@ struct rb_code_instruction {
     bool has_relative; // an operand that is relative to the instruction pointer
     bool is_address;   // only the address of this operand is taken
     uint64_t relative;
-    bool makes_frame; // rbp is made of rsp
+    bool makes_frame;    // rbp is made of rsp
+    bool jumps_anywhere; // to an address in a register, or in memory other than a fixed word
 };
 
 // Decodes the instruction at `code` (which is at `address` in the module). Returns false if it is not an

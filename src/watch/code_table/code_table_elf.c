@@ -12,7 +12,8 @@
 
 #define NT_BUILD_ID_TYPE 3u
 #define SHT_UNWIND       0x70000001u // SHT_X86_64_UNWIND
-#define NEWEST_GCC       15          // the next may fold volatile accesses, and it treats atomics as such
+#define SHT_RELR_TYPE    19u
+#define NEWEST_GCC       15 // the next may fold volatile accesses, and it treats atomics as such
 #define NEWEST_CLANG     19
 
 // Returns bytes of the file, or NULL if they are not all in it.
@@ -152,6 +153,16 @@ const uint8_t *rb_code_file_code(const struct rb_code_file *f, uint64_t start, u
     return bytes_at(f, s->p_offset + (start - s->p_vaddr), end - start);
 }
 
+const uint8_t *rb_code_file_bytes(const struct rb_code_file *f, uint64_t address, size_t *bytes)
+{
+    const Elf64_Phdr *s = segment_of(f, address);
+
+    if (!s || address - s->p_vaddr >= s->p_filesz || address - s->p_vaddr > UINT64_MAX - s->p_offset)
+        return NULL;
+    *bytes = (size_t)(s->p_filesz - (address - s->p_vaddr));
+    return bytes_at(f, s->p_offset + (address - s->p_vaddr), *bytes);
+}
+
 bool rb_code_file_read_only(const struct rb_code_file *f, uint64_t address)
 {
     const Elf64_Phdr *s = segment_of(f, address);
@@ -286,6 +297,7 @@ static void tidy_ranges(struct rb_code_file *f)
         bool overlaps = r.start < reach;
         for (; next < f->ranges && f->range[next].start < r.end; next++) {
             r.frame_pointer |= f->range[next].frame_pointer;
+            r.lands_anywhere |= f->range[next].lands_anywhere;
             overlaps |= f->range[next].start != r.start || f->range[next].end != r.end;
         }
         next = overlaps ? i + 1 : next;
@@ -311,41 +323,86 @@ static uint64_t entries_of(const struct rb_code_file *f, const Elf64_Shdr *s, co
     return !*data ? 0 : s->sh_size / (symbols ? sizeof(Elf64_Sym) : sizeof(Elf64_Rela));
 }
 
-static void read_start(struct rb_code_file *f, bool relocation, const uint8_t *data, uint64_t number)
+bool rb_code_file_add_start(struct rb_code_file *f, uint64_t address)
+{
+    if (f->starts == f->start_room) {
+        const size_t want = f->start_room ? 2 * f->start_room : 1024;
+        uint64_t *more = f->starts < 8 * f->bytes ? realloc(f->start, want * sizeof(*more)) : NULL;
+        if (!more)
+            return false;
+        f->start = more;
+        f->start_room = want;
+    }
+    f->start[f->starts++] = address;
+    return true;
+}
+
+static bool read_start(struct rb_code_file *f, bool relocation, const uint8_t *data, uint64_t number)
 {
     if (relocation) {
         Elf64_Rela r;
         memcpy(&r, data + number * sizeof(r), sizeof(r));
-        if (ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE || ELF64_R_TYPE(r.r_info) == R_X86_64_IRELATIVE)
-            f->start[f->starts++] = (uint64_t)r.r_addend;
-        return;
+        return (ELF64_R_TYPE(r.r_info) != R_X86_64_RELATIVE &&
+                ELF64_R_TYPE(r.r_info) != R_X86_64_IRELATIVE) ||
+               rb_code_file_add_start(f, (uint64_t)r.r_addend);
     }
     Elf64_Sym symbol;
     memcpy(&symbol, data + number * sizeof(symbol), sizeof(symbol));
     const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-    if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF)
-        f->start[f->starts++] = symbol.st_value;
+    return (type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
+           rb_code_file_add_start(f, symbol.st_value);
+}
+
+// Adds the address in a word that a packed relocation moves.
+static bool read_packed_word(struct rb_code_file *f, uint64_t place)
+{
+    size_t bytes = 0;
+    const uint8_t *at = rb_code_file_bytes(f, place, &bytes);
+    uint64_t address;
+
+    if (!at || bytes < sizeof(address))
+        return true;
+    memcpy(&address, at, sizeof(address));
+    return rb_code_file_add_start(f, address);
+}
+
+// Reads packed relative relocations: an even word is a place; the bits of an odd one stand for the 63 words
+// that follow (ELF gABI, SHT_RELR).
+static bool read_packed(struct rb_code_file *f, const Elf64_Shdr *s)
+{
+    const uint8_t *data = s->sh_type == SHT_RELR_TYPE ? bytes_at(f, s->sh_offset, s->sh_size) : NULL;
+    const uint64_t words = data ? s->sh_size / 8 : 0;
+    uint64_t next = 0;
+
+    for (uint64_t i = 0; i < words; i++) {
+        uint64_t word;
+        memcpy(&word, data + 8 * i, sizeof(word));
+        if (!(word & 1)) {
+            if (!read_packed_word(f, word))
+                return false;
+            next = word + 8;
+            continue;
+        }
+        for (unsigned bit = 1; bit < 64; bit++)
+            if (word >> bit & 1 && !read_packed_word(f, next + 8 * (bit - 1)))
+                return false;
+        next += (uint64_t)8 * 63;
+    }
+    return true;
 }
 
 static int read_starts(struct rb_code_file *f, struct rb_error *e)
 {
     const uint8_t *data;
-    uint64_t total = 1;
+    bool good = rb_code_file_add_start(f, f->header->e_entry);
 
-    for (size_t i = 0; i < f->sections; i++)
-        total += entries_of(f, &f->section[i], &data);
-    if (total > f->bytes)
-        return rb_bad_input(e, "%s: damaged: sections with more symbols than the file has bytes", f->path);
-    f->start = malloc((size_t)total * sizeof(*f->start));
-    if (!f->start)
-        return rb_internal(e, "%s: no memory for %llu symbols", f->path, (unsigned long long)total);
-    f->start[f->starts++] = f->header->e_entry;
-    for (size_t i = 0; i < f->sections; i++) {
+    for (size_t i = 0; i < f->sections && good; i++) {
         const uint64_t entries = entries_of(f, &f->section[i], &data);
-        for (uint64_t n = 0; n < entries; n++)
-            read_start(f, f->section[i].sh_type == SHT_RELA, data, n);
+        for (uint64_t n = 0; n < entries && good; n++)
+            good = read_start(f, f->section[i].sh_type == SHT_RELA, data, n);
+        good = good && read_packed(f, &f->section[i]);
     }
-    return 0;
+    return good ? 0 : rb_internal(e, "%s: no memory for %zu symbols", f->path, f->starts);
 }
 
 int rb_code_file_read(struct rb_code_file *f, struct rb_error *e)

@@ -12,7 +12,8 @@
 // A piece of code that unwinding information calls one function, or one part of it.
 struct rb_code_range {
     uint64_t start, end;
-    bool frame_pointer; // somewhere in it rbp is one
+    bool frame_pointer;  // somewhere in it rbp is one
+    bool lands_anywhere; // its landing pads are not known
 };
 
 // The compilers of the code, from .comment; a module may have several.
@@ -38,8 +39,8 @@ struct rb_code_file {
     size_t ranges;
     uint64_t code_bytes;    // of executable sections, or segments if there are no sections
     uint64_t overlap_bytes; // of ranges that overlap others
-    uint64_t *start;        // function symbols, addresses that relocations make, the entry point
-    size_t starts;
+    uint64_t *start; // function symbols, addresses that relocations make, landing pads, the entry point
+    size_t starts, start_room;
 };
 
 // Maps the file and finds its build-id; `e` has the fault. To be closed in any case.
@@ -50,13 +51,22 @@ void rb_code_file_close(struct rb_code_file *f);
 
 // Returns the bytes of a range of addresses, if all of them are in the file and executable; else NULL.
 const uint8_t *rb_code_file_code(const struct rb_code_file *f, uint64_t start, uint64_t end);
+// Returns the byte at an address, and the number of bytes of the file from there; NULL if there is none.
+const uint8_t *rb_code_file_bytes(const struct rb_code_file *f, uint64_t address, size_t *bytes);
 // Returns true if the address is mapped and never written once the program runs.
 bool rb_code_file_read_only(const struct rb_code_file *f, uint64_t address);
+
+// Adds an address to `start`. Returns false if memory is out, or there are more than the file can have.
+bool rb_code_file_add_start(struct rb_code_file *f, uint64_t address);
 
 // ---- .eh_frame (code_table_frames.c) -------------------------------------------------------------------
 
 // Appends the ranges of a piece of .eh_frame that is at `address` when loaded.
 int rb_code_frames(struct rb_code_file *f, const uint8_t *data, size_t bytes, uint64_t address,
                    struct rb_error *e);
+
+// Adds the landing pads of a function to `start`, from the table at `address`. Returns false if they are not
+// known (code_table_landing.c).
+bool rb_code_landings(struct rb_code_file *f, uint64_t address, uint64_t function);
 
 #endif

@@ -8,137 +8,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "watch/code_table/code_table_cursor.h"
 #include "watch/code_table/code_table_elf.h"
 
 #define RBP 6u // in DWARF's numbers
 
-enum {
-    PE_OMIT = 0xff,
-    PE_FORM = 0x0f,
-    PE_WHENCE = 0x70,
-    PE_PCREL = 0x10,
-    PE_INDIRECT = 0x80,
-};
-
-// The rest of the bytes; `bad` once they end too early.
-struct cursor {
-    const uint8_t *at, *end;
-    bool bad;
-};
-
-static uint64_t read_fixed(struct cursor *c, unsigned bytes)
-{
-    uint64_t value = 0;
-
-    if ((size_t)(c->end - c->at) < bytes) {
-        c->bad = true;
-        c->at = c->end;
-        return 0;
-    }
-    memcpy(&value, c->at, bytes);
-    c->at += bytes;
-    return value;
-}
-
-static uint64_t read_leb(struct cursor *c, bool is_signed)
-{
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-
-    do {
-        byte = (uint8_t)read_fixed(c, 1);
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-    } while (byte & 0x80 && !c->bad);
-    if (is_signed && byte & 0x40 && shift < 64)
-        value |= ~(uint64_t)0 << shift;
-    return value;
-}
-
-static void skip_bytes(struct cursor *c, uint64_t bytes)
-{
-    if (bytes > (uint64_t)(c->end - c->at)) {
-        c->bad = true;
-        c->at = c->end;
-    } else {
-        c->at += bytes;
-    }
-}
-
-// Reads a pointer in `encoding`. `relative`: also adds the place it stands at.
-static uint64_t read_pointer(struct cursor *c, uint8_t encoding, bool relative, const uint8_t *data,
-                             uint64_t address)
-{
-    const uint64_t place = address + (uint64_t)(c->at - data);
-    uint64_t value = 0;
-
-    switch (encoding & PE_FORM) {
-    case 0x00: // as wide as an address
-    case 0x04:
-    case 0x0c:
-        value = read_fixed(c, 8);
-        break;
-    case 0x01:
-        value = read_leb(c, false);
-        break;
-    case 0x02:
-        value = read_fixed(c, 2);
-        break;
-    case 0x03:
-        value = read_fixed(c, 4);
-        break;
-    case 0x09:
-        value = read_leb(c, true);
-        break;
-    case 0x0a:
-        value = (uint64_t)(int64_t)(int16_t)read_fixed(c, 2);
-        break;
-    case 0x0b:
-        value = (uint64_t)(int64_t)(int32_t)read_fixed(c, 4);
-        break;
-    default:
-        c->bad = true;
-    }
-    if (relative && (encoding & PE_WHENCE) == PE_PCREL)
-        value += place;
-    else if (relative && encoding & (PE_WHENCE | PE_INDIRECT))
-        c->bad = true;
-    return value;
-}
-
 struct cie {
     uint8_t encoding;
-    bool sized; // augmentation data has a length ('z')
+    uint8_t landing; // encoding of the pointer to the landing pads of a function
+    bool sized;      // augmentation data has a length ('z')
     bool frame_pointer;
     bool signal; // of code that the kernel returns to
 };
 
 // Returns true if an expression begins with rbp.
-static bool expression_has_rbp(struct cursor *c)
+static bool expression_has_rbp(struct rb_cursor *c)
 {
-    const uint64_t bytes = read_leb(c, false);
+    const uint64_t bytes = rb_cursor_leb(c, false);
     const uint8_t *at = c->at;
 
-    skip_bytes(c, bytes);
+    rb_cursor_skip(c, bytes);
     return !c->bad && bytes && at[0] == 0x70 + RBP;
 }
 
 // Runs call frame instructions. Returns true if the frame's address, or a register's place, is ever made of
 // rbp.
-static bool is_frame_pointer(struct cursor c, uint8_t encoding)
+static bool is_frame_pointer(struct rb_cursor c, uint8_t encoding)
 {
     bool found = false;
 
     while (c.at < c.end && !c.bad) {
-        const uint8_t op = (uint8_t)read_fixed(&c, 1);
+        const uint8_t op = (uint8_t)rb_cursor_fixed(&c, 1);
         switch (op >> 6) {
         case 1: // advance_loc
         case 3: // restore
             continue;
         case 2: // offset
-            read_leb(&c, false);
+            rb_cursor_leb(&c, false);
             continue;
         default:
             break;
@@ -150,16 +56,16 @@ static bool is_frame_pointer(struct cursor c, uint8_t encoding)
         case 0x2d: // GNU_window_save
             break;
         case 0x01: // set_loc
-            read_pointer(&c, encoding, false, c.at, 0);
+            rb_cursor_pointer(&c, encoding, false, c.at, 0);
             break;
         case 0x02: // advance_loc1, 2, 4
-            skip_bytes(&c, 1);
+            rb_cursor_skip(&c, 1);
             break;
         case 0x03:
-            skip_bytes(&c, 2);
+            rb_cursor_skip(&c, 2);
             break;
         case 0x04:
-            skip_bytes(&c, 4);
+            rb_cursor_skip(&c, 4);
             break;
         case 0x06: // restore_extended
         case 0x07: // undefined
@@ -167,7 +73,7 @@ static bool is_frame_pointer(struct cursor c, uint8_t encoding)
         case 0x0e: // def_cfa_offset
         case 0x13: // def_cfa_offset_sf
         case 0x2e: // GNU_args_size
-            read_leb(&c, false);
+            rb_cursor_leb(&c, false);
             break;
         case 0x05: // offset_extended
         case 0x09: // register
@@ -175,23 +81,23 @@ static bool is_frame_pointer(struct cursor c, uint8_t encoding)
         case 0x14: // val_offset
         case 0x15: // val_offset_sf
         case 0x2f: // GNU_negative_offset_extended
-            read_leb(&c, false);
-            read_leb(&c, false);
+            rb_cursor_leb(&c, false);
+            rb_cursor_leb(&c, false);
             break;
         case 0x0c: // def_cfa
         case 0x12: // def_cfa_sf
-            found |= read_leb(&c, false) == RBP;
-            read_leb(&c, false);
+            found |= rb_cursor_leb(&c, false) == RBP;
+            rb_cursor_leb(&c, false);
             break;
         case 0x0d: // def_cfa_register
-            found |= read_leb(&c, false) == RBP;
+            found |= rb_cursor_leb(&c, false) == RBP;
             break;
         case 0x0f: // def_cfa_expression
             found |= expression_has_rbp(&c);
             break;
         case 0x10: // expression
         case 0x16: // val_expression
-            read_leb(&c, false);
+            rb_cursor_leb(&c, false);
             found |= expression_has_rbp(&c);
             break;
         default: // not known: the operands cannot be skipped, so rbp may be one
@@ -202,38 +108,38 @@ static bool is_frame_pointer(struct cursor c, uint8_t encoding)
 }
 
 // Reads a CIE after its id. Returns false if it is not understood.
-static bool read_cie(struct cursor c, struct cie *cie)
+static bool read_cie(struct rb_cursor c, struct cie *cie)
 {
-    *cie = (struct cie){.encoding = 0};
-    const uint8_t version = (uint8_t)read_fixed(&c, 1);
+    *cie = (struct cie){.encoding = 0, .landing = RB_PE_OMIT};
+    const uint8_t version = (uint8_t)rb_cursor_fixed(&c, 1);
     const char *augmentation = (const char *)c.at;
     const uint8_t *nul = c.at < c.end ? memchr(c.at, 0, (size_t)(c.end - c.at)) : NULL;
 
     if (!nul || (version != 1 && version != 3))
         return false;
     c.at = nul + 1;
-    read_leb(&c, false); // code alignment
-    read_leb(&c, true);  // data alignment
+    rb_cursor_leb(&c, false); // code alignment
+    rb_cursor_leb(&c, true);  // data alignment
     if (version == 1)
-        read_fixed(&c, 1);
+        rb_cursor_fixed(&c, 1);
     else
-        read_leb(&c, false);
+        rb_cursor_leb(&c, false);
     if (augmentation[0] == 'z') {
-        const uint64_t bytes = read_leb(&c, false);
-        struct cursor inner = c;
-        skip_bytes(&c, bytes);
+        const uint64_t bytes = rb_cursor_leb(&c, false);
+        struct rb_cursor inner = c;
+        rb_cursor_skip(&c, bytes);
         if (c.bad)
             return false;
         inner.end = c.at;
         cie->sized = true;
         for (const char *a = augmentation + 1; *a; a++) {
             if (*a == 'R') {
-                cie->encoding = (uint8_t)read_fixed(&inner, 1);
+                cie->encoding = (uint8_t)rb_cursor_fixed(&inner, 1);
             } else if (*a == 'P') {
-                const uint8_t encoding = (uint8_t)read_fixed(&inner, 1);
-                read_pointer(&inner, encoding, false, inner.at, 0);
+                const uint8_t encoding = (uint8_t)rb_cursor_fixed(&inner, 1);
+                rb_cursor_pointer(&inner, encoding, false, inner.at, 0);
             } else if (*a == 'L') {
-                read_fixed(&inner, 1);
+                cie->landing = (uint8_t)rb_cursor_fixed(&inner, 1);
             } else if (*a == 'S') {
                 cie->signal = true;
             } else if (*a != 'B') {
@@ -246,7 +152,7 @@ static bool read_cie(struct cursor c, struct cie *cie)
         return false;
     }
     cie->frame_pointer = is_frame_pointer(c, cie->encoding);
-    return !c.bad && cie->encoding != PE_OMIT;
+    return !c.bad && cie->encoding != RB_PE_OMIT;
 }
 
 static int append_range(struct rb_code_file *f, const struct rb_code_range *r, struct rb_error *e)
@@ -264,50 +170,72 @@ static int append_range(struct rb_code_file *f, const struct rb_code_range *r, s
     return 0;
 }
 
+// Skips the augmentation data of an entry. Returns the address of its landing pads, or 0.
+static uint64_t read_landing(struct rb_cursor *c, const struct cie *cie, const uint8_t *data,
+                             uint64_t address)
+{
+    if (!cie->sized)
+        return 0;
+    const uint64_t bytes = rb_cursor_leb(c, false);
+    struct rb_cursor inner = *c;
+    rb_cursor_skip(c, bytes);
+    if (c->bad || cie->landing == RB_PE_OMIT)
+        return 0;
+    inner.end = c->at;
+    struct rb_cursor plain = inner;
+    const uint64_t distance = rb_cursor_pointer(&plain, cie->landing, false, data, address);
+    if (!distance && !plain.bad)
+        return 0;
+    const uint64_t place = rb_cursor_pointer(&inner, cie->landing, true, data, address);
+    return inner.bad ? UINT64_MAX : place; // in no file: nothing is known about them
+}
+
 int rb_code_frames(struct rb_code_file *f, const uint8_t *data, size_t bytes, uint64_t address,
                    struct rb_error *e)
 {
-    struct cursor all = {data, data + bytes, false};
+    struct rb_cursor all = {data, data + bytes, false};
     const uint8_t *last_cie = NULL;
     struct cie cie = {0};
     bool known = false;
 
     while (all.end - all.at >= 4) {
-        uint64_t length = read_fixed(&all, 4);
+        uint64_t length = rb_cursor_fixed(&all, 4);
         if (length == 0xffffffffu)
-            length = read_fixed(&all, 8);
+            length = rb_cursor_fixed(&all, 8);
         if (!length || length > (uint64_t)(all.end - all.at)) // the end, or nonsense
             break;
-        struct cursor c = {all.at, all.at + length, false};
+        struct rb_cursor c = {all.at, all.at + length, false};
         all.at = c.end;
         const uint8_t *at_id = c.at;
-        const uint64_t id = read_fixed(&c, 4);
+        const uint64_t id = rb_cursor_fixed(&c, 4);
         if (!id || c.bad)
             continue; // a CIE is read when an entry needs it
         if (id > (uint64_t)(at_id - data))
             continue;
         const uint8_t *of = at_id - id;
         if (of != last_cie) {
-            struct cursor head = {of, data + bytes, false};
-            const uint64_t head_bytes = read_fixed(&head, 4);
+            struct rb_cursor head = {of, data + bytes, false};
+            const uint64_t head_bytes = rb_cursor_fixed(&head, 4);
             last_cie = of;
             known = !head.bad && head_bytes >= 4 && head_bytes <= (uint64_t)(head.end - head.at);
             if (known) {
                 head.end = head.at + head_bytes;
-                known = read_fixed(&head, 4) == 0 && read_cie(head, &cie);
+                known = rb_cursor_fixed(&head, 4) == 0 && read_cie(head, &cie);
             }
         }
         if (!known || cie.signal) // signal frames begin a byte before their code, for the unwinder
             continue;
         struct rb_code_range r = {0};
-        r.start = read_pointer(&c, cie.encoding, true, data, address);
-        const uint64_t size = read_pointer(&c, cie.encoding, false, data, address);
-        if (cie.sized)
-            skip_bytes(&c, read_leb(&c, false));
+        r.start = rb_cursor_pointer(&c, cie.encoding, true, data, address);
+        const uint64_t size = rb_cursor_pointer(&c, cie.encoding, false, data, address);
         if (c.bad || !size || r.start + size < r.start)
             continue;
         r.end = r.start + size;
+        const uint64_t landing = read_landing(&c, &cie, data, address);
+        if (c.bad)
+            continue;
         r.frame_pointer = cie.frame_pointer || is_frame_pointer(c, cie.encoding);
+        r.lands_anywhere = landing && !rb_code_landings(f, landing, r.start);
         const int failed = append_range(f, &r, e);
         if (failed)
             return failed;
