@@ -11,9 +11,11 @@
 #include "cmd/option_table.h"
 #include "watch/code_table/code_table_build.h"
 #include "watch/code_table/code_table_elf.h"
+#include "watch/code_table/rmw_build.h"
 
 static const char help_text[] =
     "usage: railbird code-table FILE [-o OUT] [--json] [--rows]\n"
+    "       railbird code-table --rmw FILE... [--json] [--rows]\n"
     "\n"
     "Decodes the code of an executable or a shared object and writes what its instructions do to memory, "
     "for\n"
@@ -22,11 +24,12 @@ static const char help_text[] =
     "  -o OUT   to this file; otherwise into the cache, where a good table of the same file is left as it "
     "is\n"
     "  --json   one JSON object instead: path, build_id, made, and counts of what is and is not in it\n"
-    "  --rows   instead of the path the table itself: address, length, flags, size, operand; a line each\n";
+    "  --rows   instead of the path the table itself: address, length, flags, size, operand; a line each\n"
+    "  --rmw    tables of atomic instructions instead, for hooks in libraries that are not instrumented\n";
 
 struct wanted {
     const char *file, *out;
-    bool json, rows;
+    bool json, rows, rmw;
 };
 
 static void format_hex(const uint8_t *id, uint32_t bytes, char *out)
@@ -157,6 +160,54 @@ static int run_command(const struct wanted *w, struct rb_error *e)
     return failed;
 }
 
+// ---- atomic instructions -------------------------------------------------------------------------------
+
+static void print_rmw_rows(const struct rb_rmw_table *t)
+{
+    for (uint32_t i = 0; i < t->header->rows; i++) {
+        const struct rb_rmw_row *r = &t->row[i];
+        printf("%" PRIx32 " %u %u %u\n", r->offset, r->length, r->taken, r->size);
+    }
+}
+
+static int print_rmw_json(const char *path, const struct rb_rmw_header *h, struct rb_error *e)
+{
+    char id[2 * RB_CODE_ID_BYTES + 1];
+
+    format_hex(h->build_id, h->build_id_bytes, id);
+    return cli_print_json(json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "path", cli_json_path(path),
+                                    "build_id", id, "instructions",
+                                    (json_int_t)h->rows + h->left_out + h->not_certain, "with_room",
+                                    (json_int_t)h->with_room, "with_moves", (json_int_t)h->with_moves,
+                                    "without_room", (json_int_t)h->rows - h->with_room - h->with_moves,
+                                    "left_out", (json_int_t)h->left_out, "not_certain",
+                                    (json_int_t)h->not_certain),
+                          e);
+}
+
+static int print_rmw(const struct wanted *w, const char *file, struct rb_error *e)
+{
+    char path[PATH_MAX];
+    struct rb_rmw_table table;
+    int failed = rb_rmw_cached(file, path, sizeof(path), e);
+
+    if (failed)
+        return failed;
+    if (!w->json && !w->rows) {
+        puts(path);
+        return 0;
+    }
+    const char *wrong = rb_rmw_table_open(&table, path, NULL, 0);
+    if (wrong)
+        return rb_internal(e, "%s: %s", path, *wrong ? wrong : "is gone");
+    if (w->rows)
+        print_rmw_rows(&table);
+    if (w->json)
+        failed = print_rmw_json(path, table.header, e);
+    rb_rmw_table_close(&table);
+    return failed;
+}
+
 int cmd_code_table(int argc, char **argv)
 {
     static const struct cli_parser parser = {.command = "code-table", .help = help_text};
@@ -165,6 +216,7 @@ int cmd_code_table(int argc, char **argv)
         {"output", 'o', .text = &w.out},
         {"json", .flag = &w.json},
         {"rows", .flag = &w.rows},
+        {"rmw", .flag = &w.rmw},
         {0},
     };
     struct rb_error e = {0};
@@ -172,6 +224,13 @@ int cmd_code_table(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (w.rmw && w.out)
+        return cli_usage("code-table", "--rmw and -o exclude each other");
+    for (int i = optind; w.rmw && i < argc; i++)
+        if (print_rmw(&w, argv[i], &e))
+            return cli_fail("code-table", &e);
+    if (w.rmw && optind < argc)
+        return RB_EXIT_OK;
     if (argc - optind != 1)
         return cli_usage("code-table", "expected one FILE");
     w.file = argv[optind];
