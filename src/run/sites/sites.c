@@ -10,21 +10,19 @@
 #include "base/pages.h"
 #include "base/types.h"
 #include "inproc/clocks.h"
-#include "inproc/modules.h"
 #include "run/core/arch.h"
 #include "run/core/footprint.h"
+#include "run/sites/patch.h"
 
-#define PAGE 4096u
 // Writing code has a high price that does not depend on the number of sites: two mprotects, and an
 // interrupt of each core that runs the program. A call of a queued site costs about PASS_NS. So writing is
 // put off until as much was spent on such calls as the last writing took.
 #define QUEUE      1024u
 #define PASS_NS    120u
-#define PATIENCE   128u       // calls, the first time, and the least
-#define SPAN       (4u << 20) // code that is made writable at once
-#define SITE_SHARE 512u       // bytes of memory= for each site
-#define NEAR       64u        // places of the hash table, for as many gates or 256 bytes of code
-#define MANY       128u       // sites; for more, the whole hash table is mapped at once
+#define PATIENCE   128u // calls, the first time, and the least
+#define SITE_SHARE 512u // bytes of memory= for each site
+#define NEAR       64u  // places of the hash table, for as many gates or 256 bytes of code
+#define MANY       128u // sites; for more, the whole hash table is mapped at once
 
 // The bounds of the section of the hooks (tsan_abi.c).
 extern const char __start_rb_hooks[] RB_HIDDEN, __stop_rb_hooks[] RB_HIDDEN;
@@ -50,36 +48,9 @@ static uint64_t flipped;
 
 // ---- code ----------------------------------------------------------------------------------------------
 
-struct text {
-    uintptr_t start, end; // of the segment
-    uintptr_t from, to;   // of its pages, or some of them
-    int protection;
-};
-
-// Finds the code in the file at `from` that has a page between the two. Returns false if there is none.
-static bool find_text_between(uintptr_t from, uintptr_t to, struct text *t)
+static bool find_text(uintptr_t pc, struct rb_patch_text *t)
 {
-    struct rb_module_map file;
-    const ElfW(Phdr) * p;
-
-    const unsigned count = rb_module_find(from, &file) && file.entry ? rb_module_headers(&file, &p) : 0;
-    for (unsigned i = 0; i < count; i++) {
-        if (p[i].p_type != PT_LOAD || !(p[i].p_flags & PF_X) || !(p[i].p_flags & PF_R))
-            continue;
-        t->start = file.bias + p[i].p_vaddr;
-        t->end = t->start + p[i].p_filesz;
-        t->from = t->start & ~(uintptr_t)(PAGE - 1);
-        t->to = (t->end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-        t->protection = PROT_READ | PROT_EXEC | (p[i].p_flags & PF_W ? PROT_WRITE : 0);
-        if (from < t->to && to > t->from)
-            return true;
-    }
-    return false;
-}
-
-static bool find_text(uintptr_t pc, struct text *t)
-{
-    return find_text_between(pc - RB_CALL_BYTES, pc, t) && pc - RB_CALL_BYTES >= t->start && pc <= t->end;
+    return rb_patch_find(pc - RB_CALL_BYTES, pc, t) && pc - RB_CALL_BYTES >= t->start && pc <= t->end;
 }
 
 static bool is_hook(uintptr_t address)
@@ -90,7 +61,7 @@ static bool is_hook(uintptr_t address)
 // Returns the hook that a call of the target reaches, perhaps by a stub of the linker's; 0: none.
 static uintptr_t find_hook(uintptr_t target)
 {
-    struct text t;
+    struct rb_patch_text t;
 
     if (is_hook(target))
         return target;
@@ -103,7 +74,7 @@ static uintptr_t find_hook(uintptr_t target)
 static void classify_site(struct rb_site *s, bool gate)
 {
     struct rb_call call;
-    struct text t;
+    struct rb_patch_text t;
 
     if (gate) {
         s->state = RB_SITE_AWAKE;
@@ -260,7 +231,7 @@ struct rb_site *rb_site_known(uintptr_t pc)
 
 uintptr_t rb_site_before(uintptr_t pc, uint32_t most, uintptr_t *hook)
 {
-    struct text t;
+    struct rb_patch_text t;
     uint32_t at;
 
     if (!rb_sites_on || !find_text(pc, &t) ||
@@ -294,26 +265,6 @@ struct rb_site *rb_site_number(uint32_t i)
 }
 
 // ---- flipping ------------------------------------------------------------------------------------------
-
-static bool protect_pages(const struct text *t, int protection)
-{
-    return syscall(SYS_mprotect, t->from, t->to - t->from, protection) == 0;
-}
-
-// Returns the pages around the site that are made writable together.
-static struct text span_of(const struct text *text, uintptr_t pc)
-{
-    struct text t = *text;
-
-    if (t.to - t.from <= SPAN)
-        return t;
-    const uintptr_t from = (pc - SPAN / 2) & ~(uintptr_t)(PAGE - 1);
-    if (from > t.from)
-        t.from = from;
-    if (t.to > t.from + SPAN)
-        t.to = t.from + SPAN;
-    return t;
-}
 
 // Switches a gate. Its byte is its state: threads that find it open write it under `lock`, others under
 // `flips`; so `state` may be the older of the two.
@@ -380,7 +331,7 @@ static void open_gates(void)
 static uint32_t flip_batch(const struct batch *b)
 {
     struct rb_site *s;
-    struct text text;
+    struct rb_patch_text text;
     uint32_t done = 0;
 
     for (uint32_t i = 0; i < b->count; i++) {
@@ -393,8 +344,8 @@ static uint32_t flip_batch(const struct batch *b)
         }
         if (rb_host.sandboxed || !find_text(s->pc, &text))
             continue;
-        const struct text span = span_of(&text, s->pc);
-        if (!protect_pages(&span, span.protection | PROT_WRITE)) {
+        const struct rb_patch_text span = rb_patch_span(&text, s->pc);
+        if (!rb_patch_protect(&span, span.protection | PROT_WRITE)) {
             open_gates();
             break;
         }
@@ -403,7 +354,7 @@ static uint32_t flip_batch(const struct batch *b)
                 write_site(s, b->to);
                 done++;
             }
-        protect_pages(&span, span.protection);
+        rb_patch_protect(&span, span.protection);
     }
     return done;
 }
@@ -563,9 +514,9 @@ static bool is_code(struct rb_site *s)
 
 void rb_sites_freeze(uintptr_t from, uintptr_t to)
 {
-    struct text t;
+    struct rb_patch_text t;
 
-    if (!rb_sites_on || rb_load_relaxed(&frozen) || !find_text_between(from, to, &t))
+    if (!rb_sites_on || rb_load_relaxed(&frozen) || !rb_patch_find(from, to, &t))
         return;
     take_flips();
     if (!frozen && !holds)
