@@ -65,6 +65,11 @@ void rb_watchpoints_turn(int64_t earned, bool open)
     (void)open;
 }
 
+void rb_rmw_switch(bool on)
+{
+    (void)on;
+}
+
 void rb_watchpoints_pause(void)
 {
 }

@@ -77,6 +77,21 @@ RB_INLINE void rb_unseen_pass_stack(struct rb_self *me, rb_stack stack)
         rb_unseen_callback(me, stack);
 }
 
+// Atomic instructions of libraries that are not instrumented may be hooked: SIGTRAP is needed.
+extern RB_HIDDEN bool rb_rmw_traps;
+// Handles a SIGTRAP. Returns true if it came from a hook.
+RB_HIDDEN bool rb_rmw_trap(const siginfo_t *info, void *context);
+
+// A thread's place in a trampoline, and the place in the program's code that a handler is shown.
+struct rb_rmw_place {
+    uintptr_t pc, sp, shown_pc, shown_sp;
+    bool in_cell;
+};
+RB_HIDDEN void rb_rmw_show_place(void *context, struct rb_rmw_place *place);
+RB_HIDDEN void rb_rmw_hide_place(void *context, const struct rb_rmw_place *place);
+// Makes all hooks work, before tracking begins; or leaves them out, after it is paused. Inside the guard.
+RB_HIDDEN void rb_rmw_switch(bool on);
+
 // ---- report --------------------------------------------------------------------------------------------
 
 // Keeps a race the thread has just found, until rb_races_report is called without a lock held. Cheap when

@@ -288,7 +288,9 @@ static uint64_t take_handler(int number)
 static void call_handler(uint64_t word, int number, siginfo_t *info, void *context)
 {
     const bool hidden = rb_traps_hidden(); // in the mask that comes back when it returns
+    struct rb_rmw_place place;
 
+    rb_rmw_show_place(context, &place);
     rb_traps_unblock();
     if (word & STAYS_OPEN && (number != SIGTRAP || !rb_traps_taken))
         syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &(uint64_t){rb_signal_bit(number)}, NULL, 8);
@@ -296,6 +298,7 @@ static void call_handler(uint64_t word, int number, siginfo_t *info, void *conte
         function_of(word)(number, info, context);
     else
         ((void (*)(int))(void (*)(void))function_of(word))(number);
+    rb_rmw_hide_place(context, &place);
     rb_traps_hide(hidden);
 }
 

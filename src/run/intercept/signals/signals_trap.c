@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// SIGTRAP, which watchpoints need (inproc/traps.h). rb_on_signal calls the program's handler of it, as of all signals.
+// SIGTRAP, which watchpoints and hooks (unseen) need (inproc/traps.h). rb_on_signal calls the program's handler of it, as of all signals.
 #include "inproc/traps.h"
 
 #include "run/intercept/intercept.h"
@@ -11,11 +11,21 @@ static void tell_action(const struct sigaction *action)
     rb_signal_told(SIGTRAP, action);
 }
 
+static bool handle_trap(siginfo_t *info, void *context)
+{
+    return rb_rmw_trap(info, context) || rb_watchpoints_trap(info, context);
+}
+
+static bool is_trap_needed(void)
+{
+    return rb_rmw_traps || rb_watchpoints_on();
+}
+
 bool rb_trap_take(void)
 {
-    static const struct rb_trap_owner owner = {.trapped = rb_watchpoints_trap,
+    static const struct rb_trap_owner owner = {.trapped = handle_trap,
                                                .other = rb_on_signal,
-                                               .needed = rb_watchpoints_on,
+                                               .needed = is_trap_needed,
                                                .told = tell_action};
     struct sigaction program;
 

@@ -147,6 +147,7 @@ static int adaptive_init(void)
     rb_burst = RB_CALLS;
     rb_now.taking = rb_options.record[0] != '\0'; // a trace contains all synchronisation
     rb_process.paused = !rb_now.taking;
+    rb_rmw_switch(rb_now.taking);
     rb_ticker_reset_after_fork();
     return 0;
 }

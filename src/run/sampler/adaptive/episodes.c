@@ -20,6 +20,7 @@ void rb_episode_begin(void)
 {
     rb_store_relaxed(&rb_book.episode_from, rb_load_relaxed(&rb_now.synced));
     rb_store_relaxed(&rb_book.episode_earned, 0);
+    rb_rmw_switch(true);
     rb_store_release(&rb_process.paused, false);
     rb_accesses_forget_all();
     rb_store_release(&rb_now.taking, true);
@@ -30,6 +31,7 @@ void rb_episode_end(void)
 {
     rb_store_release(&rb_now.taking, false);
     rb_store_release(&rb_process.paused, true);
+    rb_rmw_switch(false);
     rb_watchpoints_pause();
 }
 

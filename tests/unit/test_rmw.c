@@ -1,0 +1,677 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Hooks at atomic instructions: every form of rmw_cases.S runs with and without its hook, with one thread and
+// with others beside. Registers, flags, stack and memory must be the same, and the hooks must see the operand
+// before and after. Then threads run through code that is hooked, paused and restored under them.
+// RB_TEST_SECONDS: of the last part.
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "inproc/modules.h"
+#include "inproc/traps.h"
+#include "run/core/upcalls.h"
+#include "run/unseen/rmw.h"
+#include "run/unseen/rmw_modules.h"
+#include "watch/code_table/rmw_build.h"
+
+#define LIBRARY 7u
+#define MEMORY  4096u
+#define ROUNDS  200u
+
+// ---- the runtime, as far as hooks need it --------------------------------------------------------------
+
+struct rb_process rb_process;
+static struct rb_self self;
+static uint64_t lost_edges;
+
+struct rb_self *rb_self_make(void)
+{
+    return &self;
+}
+
+RB_TLS struct rb_self *rb_self_tls;
+
+void rb_deliver_deferred(struct rb_self *me)
+{
+    (void)me;
+}
+
+void rb_lost_edge(struct rb_self *me)
+{
+    (void)me;
+    rb_fetch_add_relaxed(&lost_edges, 1);
+}
+
+void rb_traps_unblock(void)
+{
+}
+
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    if (!rb_rmw_trap(info, context))
+        abort();
+}
+
+bool rb_trap_take(void)
+{
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+    sigfillset(&action.sa_mask);
+    return sigaction(SIGTRAP, &action, NULL) == 0;
+}
+
+// ---- what the hooks see --------------------------------------------------------------------------------
+
+// The layout of rmw_cases.S.
+struct machine {
+    uint64_t reg[16], flags, red[16], above[8];
+    unsigned char vector[16][32];
+    unsigned char rest[1024 - 328 - 512];
+};
+_Static_assert(sizeof(struct machine) == 1024 && offsetof(struct machine, vector) == 328, "as rmw_cases.S");
+
+struct rmw_case {
+    void (*run)(void), (*address)(void);
+    const char *name;
+    int32_t bit, scale;
+};
+
+static struct library {
+    void *handle;
+    struct machine *in, *out;
+    unsigned char *memory;
+    uintptr_t *address;
+    uint64_t *hits;
+    const struct rmw_case *first, *end;
+    void (*increment)(uint32_t *word);
+    void (*decrement)(uint32_t *word);
+    void (*trapped)(uint32_t *word, uint32_t times);
+    uint64_t (*xadd)(void);
+    struct rb_module module;
+    struct rb_rmw_header *image;
+    struct rb_rmw_table table;
+} lib;
+
+static bool quick, counting; // `counting`: threads run, nothing but numbers is kept
+static struct {
+    unsigned before, after, library;
+    uintptr_t address[2];
+    unsigned char memory[2][MEMORY];
+} seen;
+static uint64_t befores, afters;
+
+static void spoil_registers(void)
+{
+    __asm__ volatile(
+        "vpcmpeqd %%ymm0, %%ymm0, %%ymm0; vpcmpeqd %%ymm1, %%ymm1, %%ymm1; vpxor %%ymm2, %%ymm2, %%ymm2;"
+        "vpxor %%ymm3, %%ymm3, %%ymm3; vpxor %%ymm4, %%ymm4, %%ymm4; vpxor %%ymm5, %%ymm5, %%ymm5;"
+        "vpxor %%ymm6, %%ymm6, %%ymm6; vpxor %%ymm7, %%ymm7, %%ymm7; vpxor %%ymm8, %%ymm8, %%ymm8;"
+        "vpxor %%ymm9, %%ymm9, %%ymm9; vpxor %%ymm10, %%ymm10, %%ymm10; vpxor %%ymm11, %%ymm11, %%ymm11;"
+        "vpxor %%ymm12, %%ymm12, %%ymm12; vpxor %%ymm13, %%ymm13, %%ymm13; vpxor %%ymm14, %%ymm14, %%ymm14;"
+        "vpxor %%ymm15, %%ymm15, %%ymm15;"
+        "mov $-1, %%rax; mov %%rax, %%rcx; mov %%rax, %%rdx; mov %%rax, %%rsi; mov %%rax, %%rdi;"
+        "mov %%rax, %%r8; mov %%rax, %%r9; mov %%rax, %%r10; mov %%rax, %%r11; add %%rax, %%rax"
+        :
+        :
+        : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory", "xmm0", "xmm1", "xmm2",
+          "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
+          "xmm15");
+}
+
+static void note(unsigned which, unsigned library, uintptr_t address)
+{
+    rb_fetch_add_relaxed(which ? &afters : &befores, 1);
+    if (!counting) {
+        seen.library = library;
+        seen.address[which] = address;
+        memcpy(seen.memory[which], lib.memory, MEMORY);
+        *(which ? &seen.after : &seen.before) += 1;
+    }
+    spoil_registers();
+}
+
+void rb_unseen_before(unsigned library, uintptr_t address)
+{
+    note(0, library, address);
+}
+
+void rb_unseen_after(unsigned library, uintptr_t address)
+{
+    note(1, library, address);
+}
+
+bool rb_unseen_quick(unsigned library, bool after)
+{
+    (void)library;
+    (void)after;
+    __asm__ volatile("mov $-1, %%rcx; mov %%rcx, %%rdx; mov %%rcx, %%r8; mov %%rcx, %%r9; mov %%rcx, %%r10;"
+                     "mov %%rcx, %%r11; add %%rcx, %%rcx"
+                     :
+                     :
+                     : "rcx", "rdx", "r8", "r9", "r10", "r11", "cc");
+    return quick;
+}
+
+// ---- the library ---------------------------------------------------------------------------------------
+
+static void open_library(struct library *l, const char *path)
+{
+    struct rb_error e = {0};
+    Dl_info info;
+
+    memset(l, 0, sizeof(*l));
+    l->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(l->handle);
+    l->in = dlsym(l->handle, "rmw_in");
+    l->out = dlsym(l->handle, "rmw_out");
+    l->memory = dlsym(l->handle, "rmw_memory");
+    l->address = dlsym(l->handle, "rmw_address");
+    l->hits = dlsym(l->handle, "rmw_hits");
+    l->first = dlsym(l->handle, "rmw_cases");
+    l->end = dlsym(l->handle, "rmw_cases_end");
+    *(void **)&l->increment = dlsym(l->handle, "rmw_increment");
+    *(void **)&l->decrement = dlsym(l->handle, "rmw_decrement");
+    *(void **)&l->trapped = dlsym(l->handle, "rmw_trapped");
+    *(void **)&l->xadd = dlsym(l->handle, "rmw_xadd");
+    assert_true(dladdr(dlsym(l->handle, "rmw_xadd"), &info));
+    l->module.bias = (uintptr_t)info.dli_fbase;
+    l->image = rb_rmw_build(path, &e);
+    assert_non_null(l->image);
+    assert_null(rb_rmw_table_check(&l->table, l->image, l->image->file_bytes, NULL, 0));
+}
+
+static void close_library(struct library *l)
+{
+    free(l->image);
+    dlclose(l->handle);
+}
+
+// Copies the library's code, to compare it later.
+static unsigned char *copy_code(const struct library *l, size_t *bytes)
+{
+    const struct rb_rmw_row *last = &l->table.row[l->table.header->rows - 1];
+
+    *bytes = last->offset + 64 - l->table.row[0].offset;
+    unsigned char *copy = malloc(*bytes);
+    memcpy(copy, (const void *)(l->module.bias + l->table.row[0].offset), *bytes);
+    return copy;
+}
+
+static bool is_code(const struct library *l, const unsigned char *copy, size_t bytes)
+{
+    return memcmp(copy, (const void *)(l->module.bias + l->table.row[0].offset), bytes) == 0;
+}
+
+static int protection_of(const void *at)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512], how[8] = "";
+    uintptr_t from, to;
+
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps))
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, how) == 3 && (uintptr_t)at >= from && (uintptr_t)at < to)
+            break;
+    fclose(maps);
+    return (how[0] == 'r') * 4 + (how[1] == 'w') * 2 + (how[2] == 'x');
+}
+
+// ---- every form ----------------------------------------------------------------------------------------
+
+static void fill_machine(struct rb_rng *rng, struct machine *m)
+{
+    static const uint64_t flags[] = {1, 4, 0x10, 0x40, 0x80, 0x800, 0x400};
+    uint64_t *word = (uint64_t *)m;
+
+    for (size_t i = 0; i < sizeof(*m) / 8; i++)
+        word[i] = rb_rng_next(rng);
+    m->flags = 0x202;
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+        m->flags |= rb_rng_next(rng) % 2 ? flags[i] : 0;
+    m->reg[1] = rb_rng_next(rng) % 2 * 4;
+    m->reg[7] = (uintptr_t)lib.memory + 512; // rdi, rsi, r12 to r15
+    m->reg[6] = (uintptr_t)lib.memory + 1024;
+    for (unsigned i = 12; i < 16; i++)
+        m->reg[i] = (uintptr_t)lib.memory + 128 * i;
+    m->reg[10] = rb_rng_next(rng) % 1024 - 512;
+    m->reg[11] = rb_rng_next(rng) % 1024 - 512;
+    if (rb_rng_next(rng) % 2) { // what cmpxchg compares with: registers, memory and stack
+        m->reg[0] = m->reg[2] = 0;
+        memset(m->red, 0, sizeof(m->red));
+        memset(m->above, 0, sizeof(m->above));
+    }
+}
+
+static void fill_memory(struct rb_rng *rng, const struct machine *m)
+{
+    for (unsigned i = 0; i < MEMORY; i += 8) {
+        const uint64_t word = m->reg[0] ? rb_rng_next(rng) : 0;
+        memcpy(lib.memory + i, &word, sizeof(word));
+    }
+}
+
+static uint64_t mix_hash(uint64_t h, const void *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        h = (h ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+// Runs a case. Returns a hash of all that it has left: registers, flags, stack, memory.
+static uint64_t run_case(const struct rmw_case *c, const struct machine *in, const unsigned char *memory)
+{
+    *lib.in = *in;
+    memcpy(lib.memory, memory, MEMORY);
+    memset(&seen, 0, sizeof(seen));
+    errno = 4711;
+    c->run();
+    assert_int_equal(errno, 4711);
+    return mix_hash(mix_hash(1, lib.out, sizeof(*lib.out)), lib.memory, MEMORY);
+}
+
+static uintptr_t address_of_case(const struct rmw_case *c, const struct machine *in)
+{
+    *lib.in = *in;
+    c->address();
+    if (c->bit < 0)
+        return *lib.address;
+    const int64_t bit = c->scale == 4   ? (int16_t)in->reg[c->bit]
+                        : c->scale == 5 ? (int32_t)in->reg[c->bit]
+                                        : (int64_t)in->reg[c->bit];
+    return *lib.address + (uintptr_t)((bit >> c->scale) * (1 << (c->scale - 3)));
+}
+
+enum mode { MODE_HOOKED, MODE_QUICK, MODE_PAUSED, MODE_LATE };
+
+// Checks the calls of the hooks in one run. Operands on the stack are not at one place in both functions.
+static void check_calls(const struct rmw_case *c, const struct machine *in, const unsigned char *memory)
+{
+    const bool two = strchr(c->name, 'd') && seen.before == 2; // "lock decl" with another behind it
+    const unsigned calls = two ? 2 : 1;
+
+    if (seen.before != calls || seen.after != calls || seen.library != LIBRARY)
+        fail_msg("%s: %u calls before, %u after", c->name, seen.before, seen.after);
+    if (two)
+        return;
+    if (memcmp(seen.memory[0], memory, MEMORY) != 0)
+        fail_msg("%s: the hook is not before the instruction", c->name);
+    if (memcmp(seen.memory[1], lib.memory, MEMORY) != 0)
+        fail_msg("%s: the hook is not behind the instruction", c->name);
+    const uintptr_t address = address_of_case(c, in);
+    if (seen.address[0] != address || seen.address[1] != address)
+        fail_msg("%s: address %lx and %lx instead of %lx", c->name, seen.address[0], seen.address[1],
+                 address);
+}
+
+// Makes each int3 as good as new: one that comes often is given up.
+static void cool_down(void)
+{
+    struct rb_rmw_module *m = &rb_rmw_module[rb_rmw_module_count - 1];
+
+    for (uint32_t i = 0; i < m->sites; i++)
+        m->site[i].hits = 0;
+}
+
+// Runs all forms, and compares with the outcomes without hooks; `fill`: these are made now.
+static void test_forms(uint64_t *expected, bool fill, enum mode mode)
+{
+    static unsigned char memory[MEMORY];
+    struct rb_rng rng;
+    struct machine in;
+
+    for (const struct rmw_case *c = lib.first; c < lib.end; c++) {
+        rb_rng_seed(&rng, 17); // the same each time
+        for (unsigned i = 0; i < ROUNDS; i++) {
+            fill_machine(&rng, &in);
+            fill_memory(&rng, &in);
+            memcpy(memory, lib.memory, MEMORY);
+            if (!fill)
+                cool_down();
+            const uint64_t lost = lost_edges, outcome = run_case(c, &in, memory);
+            if (fill)
+                *expected = outcome;
+            if (*expected++ != outcome)
+                fail_msg("%s differs from the instruction without a hook (mode %d)", c->name, (int)mode);
+            if (fill)
+                continue;
+            if (mode == MODE_HOOKED)
+                check_calls(c, &in, memory);
+            else if (seen.before || seen.after)
+                fail_msg("%s: the hooks are called (mode %d)", c->name, (int)mode);
+            if (mode == MODE_LATE ? lost_edges == lost : lost_edges != lost)
+                fail_msg("%s: edges lost (mode %d)", c->name, (int)mode);
+        }
+    }
+}
+
+static void test_modes(uint64_t *expected)
+{
+    test_forms(expected, false, MODE_HOOKED);
+    quick = true;
+    test_forms(expected, false, MODE_QUICK);
+    quick = false;
+    rb_rmw_switch(false);
+    test_forms(expected, false, MODE_PAUSED);
+    rb_rmw_switch(true);
+    // tracking begins between the first jump of a cell and the instruction
+    struct rb_rmw_module *m = &rb_rmw_module[rb_rmw_module_count - 1];
+    for (uint32_t i = 0; i < m->sites; i++)
+        m->slot[i].way = rb_rmw_cell_ways(rb_rmw_cell_of_site(m, &m->site[i]), &m->site[i], false).way;
+    test_forms(expected, false, MODE_LATE);
+    rb_rmw_switch(true);
+    rb_process.paused = RB_PAUSED;
+    test_forms(expected, false, MODE_QUICK);
+    rb_process.paused = 0;
+}
+
+static void *wait_for_end(void *end)
+{
+    while (!rb_load_acquire((bool *)end))
+        usleep(1000);
+    return NULL;
+}
+
+static uint64_t *expected;
+
+static void forms_with_one_thread(void **state)
+{
+    struct rb_rmw_counts counts;
+    size_t bytes;
+
+    (void)state;
+    open_library(&lib, RMW_CASES);
+    expected = calloc((size_t)(lib.end - lib.first) * ROUNDS, sizeof(*expected));
+    assert_true(lib.end - lib.first > 150);
+    test_forms(expected, true, MODE_HOOKED);
+    unsigned char *copy = copy_code(&lib, &bytes);
+    assert_int_equal(rb_rmw_hook_module(LIBRARY, lib.module.bias, &lib.table), 0);
+    rb_rmw_count(&counts);
+    assert_int_equal(counts.refused, 0);
+    assert_int_equal(counts.jumps - counts.moved, lib.table.header->with_room);
+    assert_int_equal(counts.moved, lib.table.header->with_moves);
+    assert_true(counts.moved > 30 && counts.traps >= 4);
+    assert_false(is_code(&lib, copy, bytes));
+    assert_int_equal(protection_of(lib.xadd), 5);
+    test_modes(expected);
+    rb_rmw_restore_all();
+    assert_true(is_code(&lib, copy, bytes));
+    assert_int_equal(protection_of(lib.xadd), 5);
+    test_forms(expected, false, MODE_QUICK);
+    rb_rmw_forget_module(LIBRARY);
+    free(copy);
+    close_library(&lib);
+}
+
+// Bytes behind an instruction stay where they are then.
+static void forms_beside_a_thread(void **state)
+{
+    struct rb_rmw_counts before, after;
+    bool end = false;
+    pthread_t thread;
+    size_t bytes;
+
+    (void)state;
+    open_library(&lib, RMW_CASES);
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_end, &end), 0);
+    test_forms(expected, true, MODE_HOOKED);
+    unsigned char *copy = copy_code(&lib, &bytes);
+    rb_rmw_count(&before);
+    assert_int_equal(rb_rmw_hook_module(LIBRARY, lib.module.bias, &lib.table), 0);
+    rb_rmw_count(&after);
+    assert_int_equal(after.moved, before.moved);
+    assert_int_equal(after.jumps - before.jumps, lib.table.header->with_room);
+    test_modes(expected);
+    uint32_t word = 0;
+    for (unsigned i = 0; i < 1000; i++)
+        lib.trapped(&word, 1);
+    assert_int_equal(word, 1000);
+    rb_rmw_count(&after);
+    assert_true(after.given_up == 1); // an int3 that comes too often
+    rb_rmw_restore_all();
+    assert_true(is_code(&lib, copy, bytes));
+    rb_store_release(&end, true);
+    pthread_join(thread, NULL);
+    rb_rmw_forget_module(LIBRARY);
+    free(copy);
+    close_library(&lib);
+    free(expected);
+}
+
+// ---- refusals ------------------------------------------------------------------------------------------
+
+// Other code than the table's is left alone: a breakpoint of a debugger, another version.
+static void refuses_other_code(void **state)
+{
+    struct rb_rmw_counts before, after;
+    size_t bytes;
+
+    (void)state;
+    open_library(&lib, RMW_CASES);
+    unsigned char *copy = copy_code(&lib, &bytes);
+    const uint32_t rows = lib.image->rows;
+    struct rb_rmw_row *row = (void *)(lib.image + 1);
+    for (uint32_t i = 0; i < rows; i++)
+        row[i].bytes[row[i].taken - 1] ^= 0x10;
+    rb_rmw_count(&before);
+    assert_int_equal(rb_rmw_hook_module(LIBRARY, lib.module.bias, &lib.table), -ENOEXEC);
+    assert_int_equal(rb_rmw_hook_module(LIBRARY, lib.module.bias + 1, &lib.table), -ENOEXEC);
+    rb_rmw_count(&after);
+    assert_memory_equal(&before, &after, sizeof(before));
+    assert_true(is_code(&lib, copy, bytes));
+    free(copy);
+    close_library(&lib);
+}
+
+// Each planted fault of a table is seen.
+static void refuses_bad_tables(void **state)
+{
+    struct rb_rmw_table t;
+    struct rb_rng rng;
+
+    (void)state;
+    open_library(&lib, RMW_CASES);
+    const size_t bytes = lib.image->file_bytes;
+    unsigned char *copy = malloc(bytes);
+    struct rb_rmw_header *h = (void *)copy;
+    rb_rng_seed(&rng, 5);
+    for (unsigned i = 0; i < 20000; i++) {
+        memcpy(copy, lib.image, bytes);
+        copy[rb_rng_next(&rng) % bytes] ^= (unsigned char)(1u << rb_rng_next(&rng) % 8);
+        assert_non_null(rb_rmw_table_check(&t, copy, bytes, NULL, 0));
+        if (h->rows != lib.image->rows)
+            continue;
+        h->checksum = rb_rmw_checksum(h); // a hostile one: what is accepted must do no harm
+        rb_rmw_table_check(&t, copy, bytes, NULL, 0);
+    }
+    for (size_t cut = 0; cut < bytes; cut += 7) {
+        memcpy(copy, lib.image, bytes);
+        assert_non_null(rb_rmw_table_check(&t, copy, cut, NULL, 0));
+    }
+    free(copy);
+    close_library(&lib);
+}
+
+// ---- threads -------------------------------------------------------------------------------------------
+
+#define THREADS 3u
+
+static bool over;
+static uint32_t word[4];
+static uint64_t sums[THREADS + 1], handled, deep;
+
+static void on_signal(int number, siginfo_t *info, void *given)
+{
+    ucontext_t *context = given;
+    struct rb_rmw_place place;
+    void *frame[64];
+    unsigned offset;
+    const int saved = errno;
+
+    (void)number;
+    (void)info;
+    rb_rmw_show_place(context, &place);
+    if (rb_rmw_site_of_cell((uintptr_t)context->uc_mcontext.gregs[REG_RIP], &offset))
+        abort();
+    deep += backtrace(frame, 64) > 3;
+    handled++;
+    rb_rmw_hide_place(context, &place);
+    errno = saved;
+}
+
+static void *run_library(void *number)
+{
+    const struct library *l = &lib;
+    uint64_t turns = 0;
+
+    while (!rb_load_acquire(&over)) {
+        for (unsigned i = 0; i < 50; i++) {
+            l->increment(&word[0]);
+            l->decrement(&word[1]);
+            l->xadd();
+        }
+        l->trapped(&word[2], 2);
+        turns++;
+    }
+    sums[(uintptr_t)number] = turns;
+    return NULL;
+}
+
+// A fork, whose child goes through the same code with its hooks.
+static void fork_once(void)
+{
+    const pid_t child = fork();
+    int status = 1;
+
+    if (!child) {
+        uint32_t own[2] = {0, 5};
+        for (unsigned i = 0; i < 100; i++)
+            lib.increment(&own[0]);
+        for (unsigned i = 0; i < 5; i++)
+            lib.decrement(&own[1]);
+        lib.trapped(&own[0], 3);
+        rb_rmw_restore_all();
+        lib.increment(&own[0]);
+        _exit(own[0] != 102 || own[1] != 0);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_int_equal(status, 0);
+}
+
+// Another copy of the library comes, is hooked, and goes, beside the threads.
+static void load_once(void)
+{
+    struct library other;
+    uint32_t own = 0;
+
+    open_library(&other, RMW_CASES_COPY);
+    assert_int_equal(rb_rmw_hook_module(LIBRARY + 1, other.module.bias, &other.table), 0);
+    for (unsigned i = 0; i < 100; i++)
+        other.increment(&own);
+    assert_int_equal(own, 100);
+    close_library(&other);
+    rb_rmw_forget_module(LIBRARY + 1);
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void change_beneath(const pthread_t *thread, double seconds)
+{
+    struct rb_rng rng;
+
+    rb_rng_seed(&rng, 3);
+    for (const double end = seconds_now() + seconds; seconds_now() < end;) {
+        const unsigned what = (unsigned)(rb_rng_next(&rng) % 16);
+        if (what == 0)
+            fork_once();
+        else if (what == 1)
+            load_once();
+        else if (what < 6)
+            rb_rmw_switch(what & 1);
+        else
+            pthread_kill(thread[what % THREADS], SIGUSR1);
+        usleep(200);
+    }
+}
+
+static void changed_beneath_threads(void **state)
+{
+    const char *told = getenv("RB_TEST_SECONDS");
+    const struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    pthread_t thread[THREADS];
+    void *frame[4];
+    size_t bytes;
+
+    (void)state;
+    counting = true;
+    assert_true(rb_rmw_prepare()); // if this test runs alone
+    backtrace(frame, 4);           // loads libgcc
+    sigaction(SIGUSR1, &action, NULL);
+    open_library(&lib, RMW_CASES);
+    unsigned char *copy = copy_code(&lib, &bytes);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, run_library, (void *)i), 0);
+    usleep(10000);
+    befores = afters = 0;
+    assert_int_equal(rb_rmw_hook_module(LIBRARY, lib.module.bias, &lib.table), 0);
+    change_beneath(thread, told ? atof(told) : 2);
+    rb_rmw_switch(true);
+    usleep(10000);
+    rb_rmw_restore_all();
+    assert_true(is_code(&lib, copy, bytes));
+    usleep(10000);
+    rb_store_release(&over, true);
+    uint64_t turns = 0;
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        turns += sums[i];
+    }
+    assert_int_equal(word[0], (uint32_t)(50 * turns));
+    assert_int_equal(word[1], (uint32_t) - (50 * turns));
+    assert_int_equal(word[2], (uint32_t)turns);
+    assert_int_equal(*lib.hits, 50 * turns);
+    assert_true(befores > 0 && afters > 0 && handled > 0);
+    print_message("%lu turns, %lu and %lu calls, %lu signals, %lu with a whole stack, %lu edges lost\n",
+                  turns, befores, afters, handled, deep, lost_edges);
+    rb_rmw_forget_module(LIBRARY);
+    free(copy);
+    close_library(&lib);
+}
+
+int main(int count, char **argument)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forms_with_one_thread),   cmocka_unit_test(refuses_bad_tables),
+        cmocka_unit_test(refuses_other_code),      cmocka_unit_test(forms_beside_a_thread),
+        cmocka_unit_test(changed_beneath_threads),
+    };
+
+    if (!__builtin_cpu_supports("avx2"))
+        return 77;
+    if (count > 1)
+        cmocka_set_test_filter(argument[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
