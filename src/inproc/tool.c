@@ -120,6 +120,51 @@ void rb_tool_keep(const char *record, size_t bytes)
         append_text(rb_options.report_json, true, record, bytes);
 }
 
+// ---- the cache of tables -------------------------------------------------------------------------------
+
+static char table_cache[4100]; // "" if there is none
+
+void rb_table_cache_init(void)
+{
+    const char *told = rb_env("XDG_CACHE_HOME"), *home = rb_env("HOME");
+    struct rb_text t;
+
+    rb_text_init(&t, table_cache, sizeof(table_cache) - 1);
+    if (told && told[0] == '/') {
+        rb_put(&t, told);
+    } else if (home && home[0]) {
+        rb_put(&t, home);
+        rb_put(&t, "/.cache");
+    }
+    *(t.full ? table_cache : t.at) = 0;
+}
+
+bool rb_table_path(const char *build_id, const char *suffix, char *out, size_t room)
+{
+    struct rb_text t;
+
+    rb_text_init(&t, out, room - 1);
+    rb_put(&t, table_cache);
+    rb_put(&t, "/railbird/code/");
+    for (unsigned i = 0; build_id[i] && i < 40; i++) // the first 20 bytes of it
+        rb_put_char(&t, build_id[i]);
+    rb_put(&t, suffix);
+    *t.at = 0;
+    return !t.full && table_cache[0];
+}
+
+unsigned rb_build_id_bytes(const char *build_id, uint8_t *out, unsigned most)
+{
+    unsigned n = 0;
+
+    for (const char *hex = build_id; hex[0] && hex[1] && n < most; hex += 2) {
+        const int a = hex[0] <= '9' ? hex[0] - '0' : hex[0] - 'a' + 10,
+                  b = hex[1] <= '9' ? hex[1] - '0' : hex[1] - 'a' + 10;
+        out[n++] = (uint8_t)(a << 4 | b);
+    }
+    return n;
+}
+
 // ---- the process ---------------------------------------------------------------------------------------
 
 // Two processes: the end of a child that execs is announced to the program. So the tool is a

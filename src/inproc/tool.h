@@ -33,6 +33,13 @@ RB_HIDDEN bool rb_write_all(int fd, const char *text, size_t bytes);
 RB_HIDDEN void rb_say(const char *text, size_t bytes);
 // Prints one line on standard error, for options that are not understood; a callback of rb_options_parse.
 RB_HIDDEN void rb_complain(void *context, const char *line);
+// Reads the place of the tool's cache of tables from the environment.
+RB_HIDDEN void rb_table_cache_init(void);
+// Puts together the path where the tool keeps a table of this build-id (code_table_cache.c). Returns false if
+// there is no cache.
+RB_HIDDEN bool rb_table_path(const char *build_id, const char *suffix, char *out, size_t room);
+// Converts a build-id, up to `most` bytes. Returns their number.
+RB_HIDDEN unsigned rb_build_id_bytes(const char *build_id, uint8_t *out, unsigned most);
 // Puts the suppressions that the program itself carries, as the record's "control".
 RB_HIDDEN void rb_put_control(struct rb_text *t);
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +26,7 @@
 
 #include "base/rng.h"
 #include "inproc/modules.h"
+#include "inproc/tool.h"
 #include "inproc/traps.h"
 #include "run/core/upcalls.h"
 #include "run/unseen/rmw.h"
@@ -509,6 +511,40 @@ static void refuses_bad_tables(void **state)
     close_library(&lib);
 }
 
+// ---- the cache -----------------------------------------------------------------------------------------
+
+// A table that is not there is made in the background, and found soon. One that others may write is refused.
+static void finds_tables(void **state)
+{
+    char folder[] = "/tmp/rmw_cache_XXXXXX", path[4300];
+    struct rb_rmw_table t;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_CACHE_HOME", folder, 1);
+    setenv("RAILBIRD_TOOL", RMW_TOOL, 1);
+    open_library(&lib, RMW_CASES);
+    struct rb_module m = {.path = RMW_CASES, .bias = lib.module.bias};
+    for (uint32_t i = 0; i < lib.image->build_id_bytes; i++)
+        sprintf(m.build_id + 2 * i, "%02x", lib.image->build_id[i]);
+    assert_int_equal(rb_rmw_table_find(&m, &t), -ENOENT);
+    for (unsigned i = 0; i < 3000 && rb_rmw_table_find(&m, &t) != 0; i++)
+        usleep(10000);
+    assert_non_null(t.header);
+    assert_int_equal(t.header->file_bytes, lib.image->file_bytes);
+    assert_memory_equal(t.header, lib.image, lib.image->file_bytes);
+    rb_rmw_table_close(&t);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1); // no child is left
+
+    assert_true(rb_table_path(m.build_id, ".rmw", path, sizeof(path)));
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(rb_rmw_table_find(&m, &t), -ENOENT);
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(rb_rmw_table_find(&m, &t), 0);
+    rb_rmw_table_close(&t);
+    close_library(&lib);
+}
+
 // ---- threads -------------------------------------------------------------------------------------------
 
 #define THREADS 3u
@@ -664,9 +700,9 @@ static void changed_beneath_threads(void **state)
 int main(int count, char **argument)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_with_one_thread),   cmocka_unit_test(refuses_bad_tables),
-        cmocka_unit_test(refuses_other_code),      cmocka_unit_test(forms_beside_a_thread),
-        cmocka_unit_test(changed_beneath_threads),
+        cmocka_unit_test(forms_with_one_thread), cmocka_unit_test(refuses_bad_tables),
+        cmocka_unit_test(refuses_other_code),    cmocka_unit_test(finds_tables),
+        cmocka_unit_test(forms_beside_a_thread), cmocka_unit_test(changed_beneath_threads),
     };
 
     if (!__builtin_cpu_supports("avx2"))

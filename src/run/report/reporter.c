@@ -5,12 +5,9 @@
 // Three processes: the program, a middle process and the tool (`railbird report --live --ring`).
 //   - They share a ring of records (base/report_ring.h). The tool alone reads it, and holds nothing else of
 //     the program but its descriptor for text.
-//   - The middle process exists because exec gives a child its exit signal back. It shares the program's
-//     memory, but none of its descriptors, waits until the tool is at work, and ends. It is an orphan from
-//     the start: the process that made it has ended. So the program has no additional child, no zombie and
-//     no SIGCHLD.
-//   - Orphans become the program's children if it is number 1, or a subreaper. Then the middle process is a
-//     child without an exit signal, and waits for the tool's end.
+//   - The middle process exists because exec gives a child its exit signal back. It is an orphan
+//     (inproc/orphan.h), has none of the program's descriptors, waits until the tool is at work, and ends. If
+//     it is a child of the program it waits for the tool's end.
 //   - The tool ends when the program has ended, or some seconds after the last record. It is started again
 //     when needed.
 //
@@ -31,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/report_ring.h"
+#include "inproc/orphan.h"
 #include "inproc/tool.h"
 #include "inproc/traps.h"
 #include "run/core/arch.h"
@@ -49,9 +47,6 @@
 #if !defined(SYS_pidfd_open)
 #define SYS_pidfd_open 434
 #endif
-#if !defined(SYS_close_range)
-#define SYS_close_range 436
-#endif
 
 enum launch_state { LAUNCH_BEGUN, LAUNCH_DONE, LAUNCH_REFUSED };
 
@@ -63,13 +58,10 @@ struct launch {
     int report_fd;
     bool keeps_output; // the tool writes to the program's standard output
     struct rb_ring *old, *ring;
-    uint32_t state;  // a futex
-    uint32_t living; // cleared by the kernel when the middle process has ended
-    bool is_child;   // the middle process is our child
+    uint32_t state; // a futex
     volatile int tool;
     char log[4200], pid[16], most[24];
-    char first_stack[STACK_BYTES] __attribute__((aligned(16)));
-    char middle_stack[STACK_BYTES] __attribute__((aligned(16)));
+    struct rb_orphan middle;
     char tool_stack[STACK_BYTES] __attribute__((aligned(16)));
 };
 
@@ -98,18 +90,6 @@ static int move_descriptor(long fd)
     return (int)above;
 }
 
-static void close_from(int first)
-{
-    struct rlimit most;
-
-    if (syscall(SYS_close_range, (unsigned)first, ~0u, 0) == 0)
-        return;
-    if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &most) || most.rlim_cur > 1u << 20)
-        most.rlim_cur = 1u << 20;
-    for (unsigned fd = (unsigned)first; fd < most.rlim_cur; fd++)
-        syscall(SYS_close, fd);
-}
-
 // Maps a ring in memory of a file that only `*fd` holds.
 static struct rb_ring *map_ring(int *fd)
 {
@@ -127,7 +107,7 @@ static bool arrange_descriptors(struct launch *l)
 
     if (l->report_fd != 2 && syscall(SYS_dup3, l->report_fd, 2, 0) < 0)
         return false;
-    close_from(LAST_FD);
+    rb_close_from(LAST_FD);
     l->ring = map_ring(&ring);
     int nothing = move_descriptor(syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0));
     if (nothing < 0) // a descriptor that takes no text
@@ -141,7 +121,7 @@ static bool arrange_descriptors(struct launch *l)
         return false;
     if (syscall(SYS_dup3, ring, 0, 0) < 0 || (program >= 0 && syscall(SYS_dup3, program, LAST_FD, 0) < 0))
         return false;
-    close_from(program < 0 ? LAST_FD : LAST_FD + 1);
+    rb_close_from(program < 0 ? LAST_FD : LAST_FD + 1);
     return true;
 }
 
@@ -193,7 +173,7 @@ static void await_tool(struct launch *l)
     static const struct timespec ms = {0, 1000000}, pause = {0, PAUSE_MS * 1000000};
     int status;
 
-    for (unsigned i = 0; l->is_child || !rb_load_acquire(&l->ring->owner); i++) {
+    for (unsigned i = 0; l->middle.is_child || !rb_load_acquire(&l->ring->owner); i++) {
         const bool at_work = rb_load_acquire(&l->ring->owner);
         if (syscall(SYS_wait4, l->tool, &status, at_work ? 0 : WNOHANG, NULL) != 0)
             break;
@@ -213,31 +193,13 @@ static int run_middle(void *given)
     // its child.
     syscall(SYS_rt_sigaction, SIGCHLD, &standard, NULL, 8);
     const bool made = make_tool(l);
-    close_from(0);
+    rb_close_from(0);
     rb_store_release(&l->state, made ? LAUNCH_DONE : LAUNCH_REFUSED);
     syscall(SYS_futex, &l->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     if (made)
         await_tool(l);
-    if (l->is_child)
+    if (l->middle.is_child)
         rb_store_release(&rb_reporter_left, 1);
-    syscall(SYS_exit, 0);
-    return 0;
-}
-
-static int make_middle(struct launch *l)
-{
-    l->living = 1;
-    return clone(run_middle, l->middle_stack + STACK_BYTES, CLONE_VM | CLONE_CHILD_CLEARTID, l, NULL, NULL,
-                 &l->living);
-}
-
-// Runs in a process that ends at once, so that the middle process has no parent here.
-static int run_first(void *given)
-{
-    struct launch *l = given;
-
-    if (make_middle(l) < 0)
-        l->living = 0;
     syscall(SYS_exit, 0);
     return 0;
 }
@@ -246,7 +208,7 @@ static int run_first(void *given)
 
 static bool middle_has_ended(void)
 {
-    return !reporter.launch || !rb_load_acquire(&reporter.launch->living);
+    return !reporter.launch || !rb_load_acquire(&reporter.launch->middle.living);
 }
 
 // Returns true if the tool has ended. If it never was at work, the middle process has waited for it.
@@ -323,13 +285,6 @@ static struct launch *make_launch(void)
     return l;
 }
 
-// Waits for a child that has ended, or ends soon.
-static void reap_child(long child)
-{
-    while (child > 0 && syscall(SYS_wait4, child, NULL, __WCLONE, NULL) < 0 && errno == EINTR)
-        ;
-}
-
 // Frees the memory of the processes. Returns false, after some patience, if they live on.
 static bool clear_launch(unsigned patience_ms)
 {
@@ -340,7 +295,7 @@ static bool clear_launch(unsigned patience_ms)
             return false;
         syscall(SYS_nanosleep, &ms, NULL);
     }
-    reap_child(reporter.child);
+    rb_orphan_reap(reporter.child);
     reporter.child = 0;
     if (reporter.launch)
         syscall(SYS_munmap, reporter.launch, sizeof(struct launch));
@@ -353,15 +308,6 @@ void rb_reporter_reap(void)
 {
     if (!rb_host.sandboxed && rb_load_acquire(&rb_reporter_left))
         clear_launch(0);
-}
-
-// Returns true if an orphan becomes a child of this process: then its end would be announced.
-static bool adopts_orphans(void)
-{
-    int subreaper = 0;
-
-    return syscall(SYS_getpid) == 1 ||
-           (syscall(SYS_prctl, PR_GET_CHILD_SUBREAPER, &subreaper) == 0 && subreaper);
 }
 
 // Waits until the middle process reports success or failure. It may be killed instead.
@@ -379,21 +325,11 @@ static bool await_launch(struct launch *l)
 
 static bool launch_middle(struct launch *l)
 {
-    uint64_t all = ~(uint64_t)0, before;
-
     reporter.uid = syscall(SYS_geteuid);
     reporter.gid = syscall(SYS_getegid);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8); // no handler runs there, and ^C is not for it
-    l->is_child = adopts_orphans();
-    if (l->is_child) {
-        const long child = make_middle(l);
-        if (child < 0)
-            l->living = 0;
-        reporter.child = child > 0 ? child : 0;
-    } else {
-        reap_child(clone(run_first, l->first_stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, l));
-    }
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
+    l->middle.run = run_middle;
+    l->middle.given = l;
+    reporter.child = rb_orphan_start(&l->middle);
     return await_launch(l);
 }
 

@@ -27,7 +27,6 @@ static struct seen seen[SEEN];
 static unsigned seen_count, position;
 static unsigned long long last_adds, last_subs;
 static bool looked;
-static char cache[4100]; // "" if there is none
 rb_spin rb_scan_lock;
 
 // ---- names ---------------------------------------------------------------------------------------------
@@ -215,46 +214,9 @@ static void report_unwatched(const char *path, const char *why)
     rb_say(line, (size_t)(t.at - line));
 }
 
-static unsigned from_hex(const char *hex, uint8_t *out)
-{
-    unsigned n = 0;
-
-    for (; hex[0] && hex[1] && n < RB_CODE_ID_BYTES; hex += 2) {
-        const int a = hex[0] <= '9' ? hex[0] - '0' : hex[0] - 'a' + 10,
-                  b = hex[1] <= '9' ? hex[1] - '0' : hex[1] - 'a' + 10;
-        out[n++] = (uint8_t)(a << 4 | b);
-    }
-    return n;
-}
-
 void rb_modules_init(void)
 {
-    const char *told = rb_env("XDG_CACHE_HOME"), *home = rb_env("HOME");
-    struct rb_text t;
-
-    rb_text_init(&t, cache, sizeof(cache) - 1);
-    if (told && told[0] == '/') {
-        rb_put(&t, told);
-    } else if (home && home[0]) {
-        rb_put(&t, home);
-        rb_put(&t, "/.cache");
-    }
-    *(t.full ? cache : t.at) = 0;
-}
-
-// Puts together the path where the tool keeps the table of this build-id (code_table_cache.c).
-static bool cache_path(const char *build_id, char *out, size_t room)
-{
-    struct rb_text t;
-
-    rb_text_init(&t, out, room - 1);
-    rb_put(&t, cache);
-    rb_put(&t, "/railbird/code/");
-    for (unsigned i = 0; build_id[i] && i < 2 * RB_CODE_ID_BYTES; i++)
-        rb_put_char(&t, build_id[i]);
-    rb_put(&t, ".rbc");
-    *t.at = 0;
-    return !t.full && cache[0];
+    rb_table_cache_init();
 }
 
 static const char *load_table(struct rb_code_module *m)
@@ -264,9 +226,9 @@ static const char *load_table(struct rb_code_module *m)
 
     if (!m->build_id[0])
         return "it has no build-id (link it with -Wl,--build-id)";
-    if (!cache_path(m->build_id, path, sizeof(path)))
+    if (!rb_table_path(m->build_id, ".rbc", path, sizeof(path)))
         return "neither XDG_CACHE_HOME nor HOME is set: no place for its code table";
-    const unsigned bytes = from_hex(m->build_id, id);
+    const unsigned bytes = rb_build_id_bytes(m->build_id, id, RB_CODE_ID_BYTES);
     const char *wrong = rb_code_open(&m->table, path, id, bytes);
     if (wrong) {
         const char *const words[] = {"code-table", m->path, NULL};
