@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Hooks at the atomic read-modify-write instructions of libraries that are not instrumented:
-// docs/explanation/unseen-code.md. The tool's table of the library (inproc/rmw_table.h) says where they are.
+// docs/explanation/unseen-code.md. The tool's table of the library (base/rmw_table.h) says where they are.
 #ifndef RB_RUN_UNSEEN_RMW_H
 #define RB_RUN_UNSEEN_RMW_H
 
-#include "inproc/rmw_table.h"
+#include "base/rmw_table.h"
 #include "run/core/rt.h"
 
 struct rb_module;

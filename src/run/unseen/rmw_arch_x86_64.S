@@ -104,7 +104,7 @@ rb_rmw_stub_after: // (%rsp): into the cell, the site, the operand's address, th
 	.cfi_endproc
 	.size	rb_rmw_stub_after, . - rb_rmw_stub_after
 
-// xsavec writes what is in use: 2,432 bytes at most, with all of AVX-512. Its header must be zero before.
+// xsavec writes the components in use: 2,432 bytes at most, with all of AVX-512. Its header must be zero before.
 #define AREA 2560
 #define HEADER 512
 

@@ -19,7 +19,7 @@
 #ifndef RB_RUN_UNSEEN_RMW_CELL_H
 #define RB_RUN_UNSEEN_RMW_CELL_H
 
-#include "inproc/rmw_table.h"
+#include "base/rmw_table.h"
 #include "run/core/rt.h"
 
 #define RB_RMW_CELL    128u // bytes of a cell

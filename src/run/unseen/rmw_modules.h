@@ -8,7 +8,7 @@
 #define RB_RMW_MODULES 256u
 
 // Written under rb_rmw_lock. Signal handlers count themselves as readers, and read modules up to
-// rb_rmw_module_count whose `sites` is not 0; the fields before it are written first.
+// rb_rmw_module_count that have sites; the fields before it are written first.
 struct rb_rmw_module {
     uint32_t library;
     uintptr_t from, to; // from the first site to behind the last
@@ -22,7 +22,7 @@ struct rb_rmw_module {
 extern RB_HIDDEN struct rb_rmw_module rb_rmw_module[RB_RMW_MODULES];
 extern RB_HIDDEN uint32_t rb_rmw_module_count, rb_rmw_readers;
 extern RB_HIDDEN rb_spin rb_rmw_lock;
-extern RB_HIDDEN uint64_t rb_rmw_given_up; // sites whose int3 came too often
+extern RB_HIDDEN uint64_t rb_rmw_given_up; // sites with an int3 that came too often
 
 // Makes sites and cells for the rows of the table. Returns the module, which nobody sees yet, or NULL with the
 // error. `alone`: no other thread runs, so instructions behind the hooked ones can move.
@@ -32,7 +32,7 @@ RB_HIDDEN void rb_rmw_module_show(struct rb_rmw_module *m, uint32_t sites);
 RB_HIDDEN void rb_rmw_module_free(struct rb_rmw_module *m);
 
 // For readers:
-// Finds the site whose bytes hold the place in the code, and the site whose cell does. NULL: none.
+// Finds the site by a place among its bytes, and by a place in its cell. NULL: none.
 RB_HIDDEN struct rb_rmw_site *rb_rmw_site_of_code(uintptr_t pc, struct rb_rmw_module **module);
 RB_HIDDEN struct rb_rmw_site *rb_rmw_site_of_cell(uintptr_t pc, unsigned *offset);
 RB_HIDDEN unsigned char *rb_rmw_cell_of_site(const struct rb_rmw_module *m, const struct rb_rmw_site *s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Signals of threads that run in cells. An int3 of ours leads into a cell. A handler of the program sees the
-// thread at its own code, not in a cell: backtraces, profiles and fault handlers find what they know.
+// thread at its own code, not in a cell: backtraces, profiles and fault handlers find the places they know.
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -116,7 +116,7 @@ void rb_rmw_hide_place(void *given, const struct rb_rmw_place *p)
         reg[REG_RSP] = (greg_t)p->sp;
         return;
     }
-    // The handler has moved the thread, perhaps over an instruction whose bytes are not in its place.
+    // The handler has moved the thread, perhaps over an instruction and to one that moved.
     begin_reading();
     const struct rb_rmw_site *s = rb_rmw_site_of_code((uintptr_t)reg[REG_RIP], &m);
     const unsigned at = s && s->in ? rb_rmw_cell_of(s, (uintptr_t)reg[REG_RIP]) : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Finds the atomic instructions of a module and the room for a jump at each.
 //
-// Instructions move only out of functions whose branch targets are all known: direct branches of the whole
+// Instructions move only out of functions with all branch targets known: direct branches of the whole
 // module, symbols, relocations, landing pads, starts of functions, and each entry of a table of distances
 // that an instruction makes the address of. A function that jumps by a register keeps its instructions.
 #include "watch/code_table/rmw_build.h"

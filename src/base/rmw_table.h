@@ -8,8 +8,8 @@
 //
 // Invariant: no branch, symbol, relocation, landing pad or return address leads into the bytes of a row behind
 // its first one. A row has the bytes themselves: where the memory has others, nothing is written.
-#ifndef RB_INPROC_RMW_TABLE_H
-#define RB_INPROC_RMW_TABLE_H
+#ifndef RB_BASE_RMW_TABLE_H
+#define RB_BASE_RMW_TABLE_H
 
 #include "base/types.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads the tables of rmw_table.h. They come from files that any process of the user may have written, so each
 // property that the hooks rely on is checked here, or against the code itself when it is written to.
-#include "inproc/rmw_table.h"
+#include "base/rmw_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
