@@ -256,6 +256,44 @@ name_\@: .asciz	"\instruction"
 	ret
 	end rmw_trapped
 
+	function rmw_wide // (in, out): with zmm0 to zmm31 and k0 to k7
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7
+	kmovq	2048 + 8 * \n(%rdi), %k\n
+	.endr
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	vmovdqu64 64 * \n(%rdi), %zmm\n
+	.endr
+	lock incq rmw_hits(%rip)
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7
+	kmovq	%k\n, 2048 + 8 * \n(%rsi)
+	.endr
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	vmovdqu64 %zmm\n, 64 * \n(%rsi)
+	.endr
+	stmxcsr	2112(%rsi)
+	vzeroupper
+	ret
+	end rmw_wide
+
+	function rmw_narrow // (out): all vector registers, where none is in use
+	vzeroall
+	.irp	n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	vpxord	%xmm\n, %xmm\n, %xmm\n
+	.endr
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7
+	kxorq	%k\n, %k\n, %k\n
+	.endr
+	lock incq rmw_hits(%rip)
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7
+	kmovq	%k\n, 2048 + 8 * \n(%rdi)
+	.endr
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	vmovdqu64 %zmm\n, 64 * \n(%rdi)
+	.endr
+	vzeroupper
+	ret
+	end rmw_narrow
+
 	.section .data.rel.ro, "aw"
 rmw_cases_end:
 	.section .note.GNU-stack, "", @progbits

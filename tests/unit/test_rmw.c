@@ -112,7 +112,7 @@ static struct library {
     struct rb_rmw_table table;
 } lib;
 
-static bool quick, counting; // `counting`: threads run, nothing but numbers is kept
+static bool spoils_wide, quick, counting; // `counting`: threads run, nothing but numbers is kept
 static struct {
     unsigned before, after, library;
     uintptr_t address[2];
@@ -138,6 +138,17 @@ static void spoil_registers(void)
           "xmm15");
 }
 
+__attribute__((target("avx512f,avx512bw"))) static void spoil_wide_registers(void)
+{
+    __asm__ volatile("vpternlogd $255, %%zmm0, %%zmm0, %%zmm0; vpternlogd $255, %%zmm7, %%zmm7, %%zmm7;"
+                     "vpternlogd $255, %%zmm15, %%zmm15, %%zmm15; vpternlogd $255, %%zmm16, %%zmm16, %%zmm16;"
+                     "vpternlogd $255, %%zmm23, %%zmm23, %%zmm23; vpternlogd $255, %%zmm31, %%zmm31, %%zmm31;"
+                     "kxnorq %%k1, %%k1, %%k1; kxnorq %%k5, %%k5, %%k5; kxorq %%k7, %%k7, %%k7"
+                     :
+                     :
+                     : "memory", "xmm0", "xmm7", "xmm15", "xmm16", "xmm23", "xmm31", "k1", "k5", "k7");
+}
+
 static void note(unsigned which, unsigned library, uintptr_t address)
 {
     rb_fetch_add_relaxed(which ? &afters : &befores, 1);
@@ -148,6 +159,10 @@ static void note(unsigned which, unsigned library, uintptr_t address)
         *(which ? &seen.after : &seen.before) += 1;
     }
     spoil_registers();
+    if (spoils_wide)
+        spoil_wide_registers();
+    volatile double inexact = 1.0; // a bit of mxcsr
+    inexact /= 3.0;
 }
 
 void rb_unseen_before(unsigned library, uintptr_t address)
@@ -457,6 +472,41 @@ static void forms_beside_a_thread(void **state)
     free(expected);
 }
 
+// All of AVX-512, in use and not: values stay, and zeroes stay zeroes.
+static void wide_registers(void **state)
+{
+    static unsigned char in[2176], out[2176], bare[2176];
+    struct rb_rng rng;
+    void (*wide)(const void *from, void *to), (*narrow)(void *to);
+
+    (void)state;
+    if (!__builtin_cpu_supports("avx512bw"))
+        skip();
+    open_library(&lib, RMW_CASES);
+    *(void **)&wide = dlsym(lib.handle, "rmw_wide");
+    *(void **)&narrow = dlsym(lib.handle, "rmw_narrow");
+    rb_rng_seed(&rng, 11);
+    for (unsigned i = 0; i < 2112; i++)
+        in[i] = (unsigned char)rb_rng_next(&rng);
+    __builtin_ia32_ldmxcsr(0x1f80);
+    wide(in, bare);
+    assert_int_equal(rb_rmw_hook_module(LIBRARY, lib.module.bias, &lib.table), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        spoils_wide = true;
+        narrow(out);
+        for (unsigned k = 0; k < 2112; k++)
+            assert_int_equal(out[k], 0);
+        __builtin_ia32_ldmxcsr(0x1f80);
+        wide(in, out);
+        assert_memory_equal(out, in, 2112);
+        assert_memory_equal(out, bare, 2116);
+    }
+    spoils_wide = false;
+    rb_rmw_restore_all();
+    rb_rmw_forget_module(LIBRARY);
+    close_library(&lib);
+}
+
 // ---- refusals ------------------------------------------------------------------------------------------
 
 // Other code than the table's is left alone: a breakpoint of a debugger, another version.
@@ -697,12 +747,75 @@ static void changed_beneath_threads(void **state)
     close_library(&lib);
 }
 
+// ---- cost ----------------------------------------------------------------------------------------------
+
+static double cost_of(void (*step)(void), unsigned times)
+{
+    double least = 1e9;
+
+    for (unsigned turn = 0; turn < 5; turn++) {
+        const double start = seconds_now();
+        for (unsigned i = 0; i < times; i++)
+            step();
+        const double ns = (seconds_now() - start) * 1e9 / times;
+        least = ns < least ? ns : least;
+    }
+    return least;
+}
+
+static void step_xadd(void)
+{
+    lib.xadd();
+}
+
+static void step_trapped(void)
+{
+    lib.trapped(&word[3], 1);
+}
+
+// Prints the cost of `lock xadd` in each state, and bounds that of a pause: no system call, no saved register.
+static void cost_is_small(void **state)
+{
+    const unsigned many = 200000;
+
+    (void)state;
+    counting = true;
+    assert_true(rb_rmw_prepare());
+    open_library(&lib, RMW_CASES);
+    const double bare = cost_of(step_xadd, many);
+    assert_int_equal(rb_rmw_hook_module(LIBRARY, lib.module.bias, &lib.table), 0);
+    const double trapped = cost_of(step_trapped, 40);
+    const double hooked = cost_of(step_xadd, many);
+    quick = true;
+    const double fast = cost_of(step_xadd, many);
+    quick = false;
+    rb_process.paused = RB_PAUSED;
+    const double asked = cost_of(step_xadd, many);
+    rb_process.paused = 0;
+    rb_rmw_switch(false);
+    const double paused = cost_of(step_xadd, many);
+    rb_rmw_switch(true);
+    print_message(
+        "ns: %.1f bare, %.1f paused, %.1f paused but not switched, %.1f with nothing to do, %.1f with two "
+        "calls, %.0f by int3\n",
+        bare, paused, asked, fast, hooked, trapped);
+    assert_true(paused < bare + 50);
+    rb_rmw_restore_all();
+    rb_rmw_forget_module(LIBRARY);
+    close_library(&lib);
+}
+
 int main(int count, char **argument)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_with_one_thread), cmocka_unit_test(refuses_bad_tables),
-        cmocka_unit_test(refuses_other_code),    cmocka_unit_test(finds_tables),
-        cmocka_unit_test(forms_beside_a_thread), cmocka_unit_test(changed_beneath_threads),
+        cmocka_unit_test(forms_with_one_thread),
+        cmocka_unit_test(wide_registers),
+        cmocka_unit_test(refuses_bad_tables),
+        cmocka_unit_test(refuses_other_code),
+        cmocka_unit_test(finds_tables),
+        cmocka_unit_test(forms_beside_a_thread),
+        cmocka_unit_test(changed_beneath_threads),
+        cmocka_unit_test(cost_is_small),
     };
 
     if (!__builtin_cpu_supports("avx2"))

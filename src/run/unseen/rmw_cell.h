@@ -85,7 +85,8 @@ RB_HIDDEN void rb_rmw_stub_before(void);
 RB_HIDDEN void rb_rmw_stub_after(void);
 // Calls the function with the vector registers saved.
 RB_HIDDEN void rb_rmw_call_saved(void (*function)(unsigned, uintptr_t), unsigned library, uintptr_t address);
-extern RB_HIDDEN uint32_t rb_rmw_vectors; // components to save by xsavec; 0: fxsave
+extern RB_HIDDEN uint32_t rb_rmw_vectors; // components of vector registers beyond SSE, as in XCR0
+extern RB_HIDDEN bool rb_rmw_asks;        // the processor says which of them are in use
 
 // ---- rmw_hook.c: called by the stubs, compiled with general registers alone ----------------------------
 

@@ -20,32 +20,36 @@
 #include "run/unseen/rmw.h"
 #include "run/unseen/rmw_modules.h"
 
-#define INT3 0xccu
-#define JUMP 0xe9u
-#define AVX  0xe6u // components that vector code changes: SSE, AVX, AVX-512
+#define INT3   0xccu
+#define JUMP   0xe9u
+#define AVX512 0xe0u
+#define AVX    (AVX512 | 4u) // components that vector code changes, beyond SSE
 
 // libc: no thread was made yet, or all others have ended.
 extern char __libc_single_threaded __attribute__((weak));
 
 uint32_t rb_rmw_vectors;
+bool rb_rmw_asks;
 bool rb_rmw_traps;
 static struct rb_rmw_counts counts;
 
 // ---- the machine ---------------------------------------------------------------------------------------
 
-// Finds the components that xsavec saves. 0: the processor has no xsavec, and then no AVX-512 either.
-static void find_vectors(void)
+// Finds the vector registers of the machine. Returns false for AVX-512 of the first kind, without masks of 64
+// bits.
+static bool find_vectors(void)
 {
     uint32_t a, b, c, d, low, high;
 
     __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(1), "c"(0));
     if (!(c & 1u << 27)) // OSXSAVE
-        return;
-    __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(13), "c"(1));
-    if (!(a & 2)) // XSAVEC
-        return;
+        return true;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     rb_rmw_vectors = low & AVX;
+    __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(13), "c"(1));
+    rb_rmw_asks = a & 4; // XGETBV of XINUSE
+    __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(7), "c"(0));
+    return !(rb_rmw_vectors & AVX512) || b & 1u << 30; // AVX512BW
 }
 
 static bool is_alone(void)
@@ -183,9 +187,8 @@ bool rb_rmw_prepare(void)
 {
     if (rb_rmw_traps)
         return true;
-    if (rb_host.sandboxed || !rb_trap_take())
+    if (rb_host.sandboxed || !find_vectors() || !rb_trap_take())
         return false;
-    find_vectors();
     rb_rmw_traps = true;
     rb_traps_unblock();
     return true;
