@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "watch/code_table/code_table_build.h"
+#include "watch/code_table/rmw_build.h"
 
 #define TABLES  6000u
 #define FILES   3000u
@@ -191,10 +192,28 @@ static unsigned find_regions(const uint8_t *data, size_t bytes, struct region *r
     return count;
 }
 
+// The table of atomic instructions of a damaged file is a good one, or there is none.
+static bool check_atomics(const char *path)
+{
+    static uint32_t tried; // an atomic instruction of this file
+    struct rb_error e = {0};
+    struct rb_rmw_table t;
+    struct rb_rmw_header *h = rb_rmw_build(path, &e);
+
+    rb_fetch_add_seq_cst(&tried, 1);
+    if (!h)
+        return false;
+    const char *wrong = rb_rmw_table_check(&t, h, (size_t)h->file_bytes, NULL, 0);
+    CHECK(!wrong, "the table of atomic instructions of a damaged file: %s", wrong);
+    const bool any = h->rows > 0;
+    free(h);
+    return any;
+}
+
 static void damage_files(const char *own, const char *path, int fd, const char *table, int table_fd)
 {
     struct region region[8];
-    unsigned built = 0, refused = 0, rows = 0;
+    unsigned built = 0, refused = 0, rows = 0, atomics = 0;
     struct stat st;
     const int in = open(own, O_RDONLY);
     const time_t end = time(NULL) + SECONDS;
@@ -231,10 +250,12 @@ static void damage_files(const char *own, const char *path, int fd, const char *
             CHECK(opens(table), "the table of a damaged file is not a good table");
         }
         rb_code_free(&image);
+        atomics += check_atomics(path);
     }
-    CHECK(i > 100 && built && refused && rows, "%u files, %u built, %u refused: nothing was tried", i, built,
-          refused);
-    printf("%u damaged ELF files: %u built, %u of these with rows, %u refused\n", i, built, rows, refused);
+    CHECK(i > 100 && built && refused && rows && atomics, "%u files, %u built, %u refused: nothing was tried",
+          i, built, refused);
+    printf("%u damaged ELF files: %u built, %u of these with rows, %u refused, %u with atomic instructions\n",
+           i, built, rows, refused, atomics);
     munmap(good, bytes);
     free(copy);
     close(in);

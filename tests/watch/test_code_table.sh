@@ -139,5 +139,18 @@ if command -v objdump >/dev/null; then
     comm -23 rows starts >wrong
     [ -s rows ] && [ ! -s wrong ] || fail "$file: $(wc -l <wrong) of $(wc -l <rows) rows are where objdump has no instruction: $(head -n 3 wrong | tr '\n' ' ')"
   done
+  # so do atomic instructions: all of a library's, with their lengths; %fs is the thread's own memory
+  for file in "$(gcc -print-file-name=libstdc++.so.6)" "$(ldd "$RAILBIRD" | sed -n 's/.* => \(.*libdw[^ ]*\) .*/\1/p')"; do
+    "$RAILBIRD" code-table --rmw --rows "$file" | awk '{print $1, $2}' | sort >rows
+    objdump -d -w "$file" | awk -F'\t' '$3 ~ /^lock |^xchg .*\(/ && $3 !~ /%[fg]s:/ {
+      sub(/^ */, "", $1); sub(/:/, "", $1); print $1, split($2, bytes, " ")}' | sort >atomics
+    [ -s rows ] && cmp -s rows atomics || fail "$file: atomic instructions are not those of objdump: $(diff rows atomics | head -n 3 | tr '\n' ' ')"
+    "$RAILBIRD" code-table --rmw --json "$file" >out
+    expect "$file: instructions" "$(field instructions)" "$(wc -l <atomics)"
+  done
 fi
+"$RAILBIRD" code-table --rmw pie library.so >out
+expect "tables of two files" "$(grep -c '\.rmw$' out)" 2
+refused "exclude each other" --rmw pie -o own.rmw
+refused "No such file" --rmw nowhere
 finish "code-table"
