@@ -65,9 +65,12 @@ void rb_traps_unblock(void)
 {
 }
 
+static uint64_t traps;
+
 static void on_trap(int number, siginfo_t *info, void *context)
 {
     (void)number;
+    rb_fetch_add_relaxed(&traps, 1);
     if (!rb_rmw_trap(info, context))
         abort();
 }
@@ -601,7 +604,7 @@ static void finds_tables(void **state)
 
 static bool over;
 static uint32_t word[4];
-static uint64_t sums[THREADS + 1], handled, deep;
+static uint64_t sums[THREADS + 1], handled, deep, in_cells;
 
 static void on_signal(int number, siginfo_t *info, void *given)
 {
@@ -616,8 +619,9 @@ static void on_signal(int number, siginfo_t *info, void *given)
     rb_rmw_show_place(context, &place);
     if (rb_rmw_site_of_cell((uintptr_t)context->uc_mcontext.gregs[REG_RIP], &offset))
         abort();
-    deep += backtrace(frame, 64) > 3;
-    handled++;
+    rb_fetch_add_relaxed(&deep, (uint64_t)(backtrace(frame, 64) > 3));
+    rb_fetch_add_relaxed(&in_cells, (uint64_t)place.in_cell);
+    rb_fetch_add_relaxed(&handled, 1);
     rb_rmw_hide_place(context, &place);
     errno = saved;
 }
@@ -653,9 +657,14 @@ static void fork_once(void)
         for (unsigned i = 0; i < 5; i++)
             lib.decrement(&own[1]);
         lib.trapped(&own[0], 3);
+        rb_rmw_end_traps();
+        const uint64_t before = traps;
+        lib.trapped(&own[1], 3);
+        if (traps != before || rb_rmw_hook_module(LIBRARY + 2, lib.module.bias, &lib.table) != -EPERM)
+            _exit(2);
         rb_rmw_restore_all();
         lib.increment(&own[0]);
-        _exit(own[0] != 102 || own[1] != 0);
+        _exit(own[0] != 102 || own[1] != 1);
     }
     assert_true(child > 0 && waitpid(child, &status, 0) == child);
     assert_int_equal(status, 0);
@@ -699,7 +708,7 @@ static void change_beneath(const pthread_t *thread, double seconds)
             rb_rmw_switch(what & 1);
         else
             pthread_kill(thread[what % THREADS], SIGUSR1);
-        usleep(200);
+        usleep(50);
     }
 }
 
@@ -721,7 +730,7 @@ static void changed_beneath_threads(void **state)
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, run_library, (void *)i), 0);
     usleep(10000);
-    befores = afters = 0;
+    befores = afters = lost_edges = 0;
     assert_int_equal(rb_rmw_hook_module(LIBRARY, lib.module.bias, &lib.table), 0);
     change_beneath(thread, told ? atof(told) : 2);
     rb_rmw_switch(true);
@@ -740,8 +749,9 @@ static void changed_beneath_threads(void **state)
     assert_int_equal(word[2], (uint32_t)turns);
     assert_int_equal(*lib.hits, 50 * turns);
     assert_true(befores > 0 && afters > 0 && handled > 0);
-    print_message("%lu turns, %lu and %lu calls, %lu signals, %lu with a whole stack, %lu edges lost\n",
-                  turns, befores, afters, handled, deep, lost_edges);
+    assert_int_equal(deep, handled); // each handler has seen the whole stack
+    print_message("%lu turns, %lu and %lu calls, %lu signals, %lu in cells, %lu edges lost\n", turns, befores,
+                  afters, handled, in_cells, lost_edges);
     rb_rmw_forget_module(LIBRARY);
     free(copy);
     close_library(&lib);

@@ -91,6 +91,8 @@ RB_HIDDEN void rb_rmw_show_place(void *context, struct rb_rmw_place *place);
 RB_HIDDEN void rb_rmw_hide_place(void *context, const struct rb_rmw_place *place);
 // Makes all hooks work, before tracking begins; or leaves them out, after it is paused. Inside the guard.
 RB_HIDDEN void rb_rmw_switch(bool on);
+// Hooks nothing more, and takes out the hooks that need signals: system calls are about to be filtered.
+RB_HIDDEN void rb_rmw_end_traps(void);
 
 // ---- report --------------------------------------------------------------------------------------------
 

@@ -38,6 +38,8 @@ __attribute__((section(RB_THREAD_BASE))) static void *run_thread(void *given)
     rb_traps_hide(s.trap_hidden);
     if (s.masked)
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s.mask, NULL, 8);
+    else
+        rb_traps_unblock();
     return s.function(s.argument);
 }
 

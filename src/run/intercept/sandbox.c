@@ -10,6 +10,7 @@
 
 #include "inproc/spin.h"
 #include "run/core/ticker.h"
+#include "run/core/upcalls.h"
 #include "run/intercept/descriptors.h"
 #include "run/record/record.h"
 #include "run/sampler/adaptive/adaptive.h"
@@ -38,6 +39,7 @@ void rb_sandbox_begins(void)
     rb_reporter_prepare();
     begin_unseen();
     rb_watchpoints_stop("the program confines itself (seccomp)");
+    rb_rmw_end_traps();
     rb_ticker_end();
     if (rb_process.by_cost && !rb_recording)
         rb_adaptive_pause();

@@ -114,7 +114,8 @@ rb_rmw_stub_after: // (%rsp): into the cell, the site, the operand's address, th
 #define AT_MASKS 8
 #define AT_LOW 128  // registers 0 to 15
 #define AT_MORE 1152
-#define AREA 2176
+#define AREA_LEAST 640 // with ymm
+#define AREA_MOST 2176
 
 .macro move_registers instruction, kind, at, width, numbers:vararg
 	.irp	number, \numbers
@@ -144,14 +145,17 @@ rb_rmw_call_saved: // (function, library, address)
 	.cfi_def_cfa_register %rbp
 	pushq	%rbx
 	.cfi_offset %rbx, -24
-	subq	$AREA, %rsp
-	andq	$-64, %rsp
-	stmxcsr	(%rsp)
 	movq	%rdi, %r8
 	movl	%esi, %edi
 	movq	%rdx, %rsi
 	call	find_in_use
 	movl	%eax, %ebx
+	subq	$AREA_LEAST, %rsp
+	testb	$WIDE | MORE, %bl
+	jz	1f
+	subq	$AREA_MOST - AREA_LEAST, %rsp
+1:	andq	$-64, %rsp
+	stmxcsr	(%rsp)
 
 	testb	$WIDE, %bl
 	jz	1f

@@ -31,6 +31,7 @@ extern char __libc_single_threaded __attribute__((weak));
 uint32_t rb_rmw_vectors;
 bool rb_rmw_asks;
 bool rb_rmw_traps;
+static bool ended; // nothing more is hooked
 static struct rb_rmw_counts counts;
 
 // ---- the machine ---------------------------------------------------------------------------------------
@@ -74,6 +75,7 @@ static bool sync_cores(void)
 struct change {
     struct rb_rmw_module *m;
     bool in, alone;
+    bool traps; // of the sites with a lasting int3 alone
 };
 
 static unsigned bytes_of(const struct rb_rmw_site *s)
@@ -101,7 +103,7 @@ static bool is_due(const struct change *c, struct rb_rmw_site *s)
 {
     unsigned char ours[RB_RMW_JUMP];
 
-    if (s->in == c->in || s->way == RB_RMW_REFUSED)
+    if (s->in == c->in || s->way == RB_RMW_REFUSED || (c->traps && s->way != RB_RMW_BY_TRAP))
         return false;
     make_bytes(c->m, s, ours);
     if (__builtin_memcmp((const void *)s->pc, c->in ? s->original : ours, bytes_of(s)) == 0)
@@ -219,7 +221,7 @@ static int hook_module(unsigned library, uintptr_t base, const struct rb_rmw_tab
     const bool alone = is_alone();
     int error;
 
-    if (rb_host.sandboxed)
+    if (rb_host.sandboxed || ended)
         return -EPERM;
     if (!rb_rmw_traps && (!alone || !rb_rmw_prepare()))
         return -EBUSY;
@@ -228,9 +230,9 @@ static int hook_module(unsigned library, uintptr_t base, const struct rb_rmw_tab
         return error;
     if (rb_breakpoints_traced())
         refuse_traps(m);
-    error = change_code(&(struct change){m, true, alone});
+    error = change_code(&(struct change){.m = m, .in = true, .alone = alone});
     if (error) {
-        change_code(&(struct change){m, false, alone});
+        change_code(&(struct change){.m = m, .alone = alone});
         if (alone) // else a thread may be in a cell
             rb_rmw_module_free(m);
         return error;
@@ -259,17 +261,29 @@ void rb_rmw_forget_module(unsigned library)
     rb_spin_unlock(&rb_rmw_lock);
 }
 
-// The cells stay: a thread may be in one.
-void rb_rmw_restore_all(void)
+// Takes hooks out of all code; `traps`: only those by int3.
+static void restore_code(bool traps)
 {
     const int saved = errno;
 
     rb_spin_lock(&rb_rmw_lock);
+    ended |= traps;
     for (uint32_t i = 0; i < rb_rmw_module_count && !rb_host.sandboxed; i++)
         if (rb_rmw_module[i].sites)
-            change_code(&(struct change){&rb_rmw_module[i], false, is_alone()});
+            change_code(&(struct change){.m = &rb_rmw_module[i], .alone = is_alone(), .traps = traps});
     rb_spin_unlock(&rb_rmw_lock);
     errno = saved;
+}
+
+// The cells stay: a thread may be in one.
+void rb_rmw_restore_all(void)
+{
+    restore_code(false);
+}
+
+void rb_rmw_end_traps(void)
+{
+    restore_code(true);
 }
 
 void rb_rmw_count(struct rb_rmw_counts *out)

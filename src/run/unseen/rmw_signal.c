@@ -67,7 +67,7 @@ bool rb_rmw_trap(const siginfo_t *info, void *given)
     const uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP] - 1;
     struct rb_rmw_module *m;
 
-    if (!rb_rmw_traps || info->si_code != SI_KERNEL)
+    if (!rb_rmw_traps || info->si_code <= 0) // one that was sent
         return false;
     begin_reading();
     struct rb_rmw_site *s = rb_rmw_site_of_code(pc, &m);
