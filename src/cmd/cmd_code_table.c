@@ -11,7 +11,6 @@
 #include "cmd/option_table.h"
 #include "watch/code_table/code_table_build.h"
 #include "watch/code_table/code_table_elf.h"
-#include "watch/code_table/rmw_build.h"
 
 static const char help_text[] =
     "usage: railbird code-table FILE [-o OUT] [--json] [--rows]\n"

@@ -25,96 +25,16 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "inproc/modules.h"
 #include "inproc/tool.h"
-#include "inproc/traps.h"
-#include "run/core/upcalls.h"
-#include "run/unseen/rmw.h"
-#include "run/unseen/rmw_modules.h"
-#include "watch/code_table/rmw_build.h"
+#include "rmw_library.h"
 
 #define LIBRARY 7u
 #define MEMORY  4096u
 #define ROUNDS  200u
 
-// ---- the runtime, as far as hooks need it --------------------------------------------------------------
-
-struct rb_process rb_process;
-static struct rb_self self;
-static uint64_t lost_edges;
-
-struct rb_self *rb_self_make(void)
-{
-    return &self;
-}
-
-RB_TLS struct rb_self *rb_self_tls;
-
-void rb_deliver_deferred(struct rb_self *me)
-{
-    (void)me;
-}
-
-void rb_lost_edge(struct rb_self *me)
-{
-    (void)me;
-    rb_fetch_add_relaxed(&lost_edges, 1);
-}
-
-void rb_traps_unblock(void)
-{
-}
-
-static uint64_t traps;
-
-static void on_trap(int number, siginfo_t *info, void *context)
-{
-    (void)number;
-    rb_fetch_add_relaxed(&traps, 1);
-    if (!rb_rmw_trap(info, context))
-        abort();
-}
-
-bool rb_trap_take(void)
-{
-    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
-
-    sigfillset(&action.sa_mask);
-    return sigaction(SIGTRAP, &action, NULL) == 0;
-}
-
 // ---- what the hooks see --------------------------------------------------------------------------------
 
-// The layout of rmw_cases.S.
-struct machine {
-    uint64_t reg[16], flags, red[16], above[8];
-    unsigned char vector[16][32];
-    unsigned char rest[1024 - 328 - 512];
-};
-_Static_assert(sizeof(struct machine) == 1024 && offsetof(struct machine, vector) == 328, "as rmw_cases.S");
-
-struct rmw_case {
-    void (*run)(void), (*address)(void);
-    const char *name;
-    int32_t bit, scale;
-};
-
-static struct library {
-    void *handle;
-    struct machine *in, *out;
-    unsigned char *memory;
-    uintptr_t *address;
-    uint64_t *hits;
-    const struct rmw_case *first, *end;
-    void (*increment)(uint32_t *word);
-    void (*decrement)(uint32_t *word);
-    void (*trapped)(uint32_t *word, uint32_t times);
-    uint64_t (*xadd)(void);
-    struct rb_module module;
-    struct rb_rmw_header *image;
-    struct rb_rmw_table table;
-} lib;
-
+static struct library lib;
 static bool spoils_wide, quick, counting; // `counting`: threads run, nothing but numbers is kept
 static struct {
     unsigned before, after, library;
@@ -188,70 +108,6 @@ bool rb_unseen_quick(unsigned library, bool after)
                      :
                      : "rcx", "rdx", "r8", "r9", "r10", "r11", "cc");
     return quick;
-}
-
-// ---- the library ---------------------------------------------------------------------------------------
-
-static void open_library(struct library *l, const char *path)
-{
-    struct rb_error e = {0};
-    Dl_info info;
-
-    memset(l, 0, sizeof(*l));
-    l->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(l->handle);
-    l->in = dlsym(l->handle, "rmw_in");
-    l->out = dlsym(l->handle, "rmw_out");
-    l->memory = dlsym(l->handle, "rmw_memory");
-    l->address = dlsym(l->handle, "rmw_address");
-    l->hits = dlsym(l->handle, "rmw_hits");
-    l->first = dlsym(l->handle, "rmw_cases");
-    l->end = dlsym(l->handle, "rmw_cases_end");
-    *(void **)&l->increment = dlsym(l->handle, "rmw_increment");
-    *(void **)&l->decrement = dlsym(l->handle, "rmw_decrement");
-    *(void **)&l->trapped = dlsym(l->handle, "rmw_trapped");
-    *(void **)&l->xadd = dlsym(l->handle, "rmw_xadd");
-    assert_true(dladdr(dlsym(l->handle, "rmw_xadd"), &info));
-    l->module.bias = (uintptr_t)info.dli_fbase;
-    l->image = rb_rmw_build(path, &e);
-    assert_non_null(l->image);
-    assert_null(rb_rmw_table_check(&l->table, l->image, l->image->file_bytes, NULL, 0));
-}
-
-static void close_library(struct library *l)
-{
-    free(l->image);
-    dlclose(l->handle);
-}
-
-// Copies the library's code, to compare it later.
-static unsigned char *copy_code(const struct library *l, size_t *bytes)
-{
-    const struct rb_rmw_row *last = &l->table.row[l->table.header->rows - 1];
-
-    *bytes = last->offset + 64 - l->table.row[0].offset;
-    unsigned char *copy = malloc(*bytes);
-    memcpy(copy, (const void *)(l->module.bias + l->table.row[0].offset), *bytes);
-    return copy;
-}
-
-static bool is_code(const struct library *l, const unsigned char *copy, size_t bytes)
-{
-    return memcmp(copy, (const void *)(l->module.bias + l->table.row[0].offset), bytes) == 0;
-}
-
-static int protection_of(const void *at)
-{
-    FILE *maps = fopen("/proc/self/maps", "r");
-    char line[512], how[8] = "";
-    uintptr_t from, to;
-
-    assert_non_null(maps);
-    while (fgets(line, sizeof(line), maps))
-        if (sscanf(line, "%lx-%lx %7s", &from, &to, how) == 3 && (uintptr_t)at >= from && (uintptr_t)at < to)
-            break;
-    fclose(maps);
-    return (how[0] == 'r') * 4 + (how[1] == 'w') * 2 + (how[2] == 'x');
 }
 
 // ---- every form ----------------------------------------------------------------------------------------

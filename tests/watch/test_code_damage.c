@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "watch/code_table/code_table_build.h"
-#include "watch/code_table/rmw_build.h"
 
 #define TABLES  6000u
 #define FILES   3000u

@@ -480,7 +480,8 @@ static bool open_table(void)
     const int fd = mkstemp(path);
 
     close(fd);
-    if (fd < 0 || rb_code_build("/proc/self/exe", &image, &e) || rb_code_write(image.header, (size_t)image.header->file_bytes, path, &e)) {
+    if (fd < 0 || rb_code_build("/proc/self/exe", &image, &e) ||
+        rb_code_write(image.header, (size_t)image.header->file_bytes, path, &e)) {
         printf("FAIL: no table: %s\n", e.text);
         return false;
     }

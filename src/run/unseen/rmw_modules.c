@@ -160,6 +160,15 @@ static bool find_range(uintptr_t base, const struct rb_rmw_table *table, struct 
     return true;
 }
 
+static void show_module(struct rb_rmw_module *m, uint32_t sites)
+{
+    const uint32_t number = (uint32_t)(m - rb_rmw_module) + 1;
+
+    rb_store_release(&m->sites, sites);
+    if (number > rb_rmw_module_count)
+        rb_store_release(&rb_rmw_module_count, number);
+}
+
 struct rb_rmw_module *rb_rmw_module_make(unsigned library, uintptr_t base, const struct rb_rmw_table *table,
                                          bool alone, int *error)
 {
@@ -189,17 +198,8 @@ struct rb_rmw_module *rb_rmw_module_make(unsigned library, uintptr_t base, const
         rb_rmw_module_free(m);
         return NULL;
     }
-    rb_rmw_module_show(m, made);
+    show_module(m, made);
     return m;
-}
-
-void rb_rmw_module_show(struct rb_rmw_module *m, uint32_t sites)
-{
-    const uint32_t number = (uint32_t)(m - rb_rmw_module) + 1;
-
-    rb_store_release(&m->sites, sites);
-    if (number > rb_rmw_module_count)
-        rb_store_release(&rb_rmw_module_count, number);
 }
 
 void rb_rmw_module_free(struct rb_rmw_module *m)

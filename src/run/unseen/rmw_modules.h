@@ -24,11 +24,10 @@ extern RB_HIDDEN uint32_t rb_rmw_module_count, rb_rmw_readers;
 extern RB_HIDDEN rb_spin rb_rmw_lock;
 extern RB_HIDDEN uint64_t rb_rmw_given_up; // sites with an int3 that came too often
 
-// Makes sites and cells for the rows of the table. Returns the module, which nobody sees yet, or NULL with the
-// error. `alone`: no other thread runs, so instructions behind the hooked ones can move.
+// Makes sites and cells for the rows of the table. Returns the module, or NULL with the error. `alone`: no
+// other thread runs, so instructions behind the hooked ones can move.
 RB_HIDDEN struct rb_rmw_module *rb_rmw_module_make(unsigned library, uintptr_t base,
                                                    const struct rb_rmw_table *table, bool alone, int *error);
-RB_HIDDEN void rb_rmw_module_show(struct rb_rmw_module *m, uint32_t sites);
 RB_HIDDEN void rb_rmw_module_free(struct rb_rmw_module *m);
 
 // For readers:

@@ -4,6 +4,7 @@
 #define RB_WATCH_CODE_TABLE_CODE_TABLE_BUILD_H
 
 #include "base/error.h"
+#include "base/rmw_table.h"
 #include "watch/code_table/code_table.h"
 
 // Results for the code; functions are ranges of .eh_frame.
@@ -43,5 +44,13 @@ int rb_code_cache_path(const uint8_t *id, uint32_t bytes, const char *suffix, ch
 // `out` is its path. `counts` (may be NULL) is filled in if it was made; `made` (may be NULL) is then true.
 int rb_code_cached(const char *path, char *out, size_t room, struct rb_code_counts *counts, bool *made,
                    struct rb_error *e);
+
+// ---- atomic instructions (rmw_build.c) -----------------------------------------------------------------
+
+// Builds the table of a file, to be freed with free(). Returns NULL and puts the fault into `e` otherwise.
+struct rb_rmw_header *rb_rmw_build(const char *path, struct rb_error *e);
+// Finds or makes the table of a file: takes it from the cache if it is good, else builds and stores it. `out`
+// is its path, beside that of the code table.
+int rb_rmw_cached(const char *path, char *out, size_t room, struct rb_error *e);
 
 #endif

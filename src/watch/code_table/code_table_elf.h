@@ -65,8 +65,4 @@ bool rb_code_file_add_start(struct rb_code_file *f, uint64_t address);
 int rb_code_frames(struct rb_code_file *f, const uint8_t *data, size_t bytes, uint64_t address,
                    struct rb_error *e);
 
-// Adds the landing pads of a function to `start`, from the table at `address`. Returns false if they are not
-// known (code_table_landing.c).
-bool rb_code_landings(struct rb_code_file *f, uint64_t address, uint64_t function);
-
 #endif

@@ -170,6 +170,39 @@ static int append_range(struct rb_code_file *f, const struct rb_code_range *r, s
     return 0;
 }
 
+// Adds the landing pads of a function to the places that control may come to, from the table at `address`: where
+// an exception continues (.gcc_except_table, LSB Core, section 10.6.3). Returns false if they are not known.
+static bool add_landings(struct rb_code_file *f, uint64_t address, uint64_t function)
+{
+    size_t bytes = 0;
+    const uint8_t *data = rb_code_file_bytes(f, address, &bytes);
+
+    if (!data)
+        return false;
+    struct rb_cursor c = {data, data + bytes, false};
+    uint8_t encoding = (uint8_t)rb_cursor_fixed(&c, 1);
+    if (encoding != RB_PE_OMIT)
+        function = rb_cursor_pointer(&c, encoding, true, data, address);
+    if (rb_cursor_fixed(&c, 1) != RB_PE_OMIT)
+        rb_cursor_leb(&c, false); // distance of the table of types
+    encoding = (uint8_t)rb_cursor_fixed(&c, 1);
+    const uint64_t calls = rb_cursor_leb(&c, false);
+    struct rb_cursor each = c;
+    rb_cursor_skip(&c, calls);
+    if (c.bad)
+        return false;
+    each.end = c.at;
+    while (each.at < each.end && !each.bad) {
+        rb_cursor_pointer(&each, encoding, false, data, address); // start and length of the calls
+        rb_cursor_pointer(&each, encoding, false, data, address);
+        const uint64_t pad = rb_cursor_pointer(&each, encoding, false, data, address);
+        rb_cursor_leb(&each, false); // action
+        if (pad && !each.bad && !rb_code_file_add_start(f, function + pad))
+            return false;
+    }
+    return !each.bad;
+}
+
 // Skips the augmentation data of an entry. Returns the address of its landing pads, or 0.
 static uint64_t read_landing(struct rb_cursor *c, const struct cie *cie, const uint8_t *data,
                              uint64_t address)
@@ -235,7 +268,7 @@ int rb_code_frames(struct rb_code_file *f, const uint8_t *data, size_t bytes, ui
         if (c.bad)
             continue;
         r.frame_pointer = cie.frame_pointer || is_frame_pointer(c, cie.encoding);
-        r.lands_anywhere = landing && !rb_code_landings(f, landing, r.start);
+        r.lands_anywhere = landing && !add_landings(f, landing, r.start);
         const int failed = append_range(f, &r, e);
         if (failed)
             return failed;

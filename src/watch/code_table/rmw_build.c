@@ -4,17 +4,15 @@
 // Instructions move only out of functions with all branch targets known: direct branches of the whole
 // module, symbols, relocations, landing pads, starts of functions, and each entry of a table of distances
 // that an instruction makes the address of. A function that jumps by a register keeps its instructions.
-#include "watch/code_table/rmw_build.h"
+#include "watch/code_table/code_table_build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "watch/code_table/code_table_build.h"
 #include "watch/code_table/code_table_sweep.h"
 
 #define MOST_ENTRIES 65536u // of a table of distances
 #define ALIGNED      16u    // functions without unwinding information begin at such addresses
-#define RSP          4u
 
 struct rmw_build {
     struct rb_code_sweep sweep;
