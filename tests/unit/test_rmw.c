@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,6 +36,7 @@
 // ---- what the hooks see --------------------------------------------------------------------------------
 
 static struct library lib;
+static volatile double inexact = 1.0;     // a division sets a bit of mxcsr
 static bool spoils_wide, quick, counting; // `counting`: threads run, nothing but numbers is kept
 static struct {
     unsigned before, after, library;
@@ -84,8 +86,7 @@ static void note(unsigned which, unsigned library, uintptr_t address)
     spoil_registers();
     if (spoils_wide)
         spoil_wide_registers();
-    volatile double inexact = 1.0; // a bit of mxcsr
-    inexact /= 3.0;
+    inexact = inexact / 3.0;
 }
 
 void rb_unseen_before(unsigned library, uintptr_t address)
@@ -391,6 +392,32 @@ static void refuses_other_code(void **state)
     close_library(&lib);
 }
 
+// A kernel that lets no page become code, or writable code: nothing is changed. In a child, as that is for good.
+static void refused_by_the_kernel(void **state)
+{
+    enum { SET_MDWE = 65, REFUSE_EXEC_GAIN = 1 };
+    int status = 1;
+
+    (void)state;
+    open_library(&lib, RMW_CASES);
+    const pid_t child = fork();
+    if (!child) {
+        size_t bytes;
+        const unsigned char *copy = copy_code(&lib, &bytes);
+        if (prctl(SET_MDWE, REFUSE_EXEC_GAIN, 0L, 0L, 0L) != 0)
+            _exit(77);
+        if (rb_rmw_hook_module(LIBRARY, lib.module.bias, &lib.table) != -EACCES)
+            _exit(1);
+        lib.xadd();
+        _exit(is_code(&lib, copy, bytes) && protection_of(lib.xadd) == 5 ? 0 : 2);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    close_library(&lib);
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 // Each planted fault of a table is seen.
 static void refuses_bad_tables(void **state)
 {
@@ -674,13 +701,10 @@ static void cost_is_small(void **state)
 int main(int count, char **argument)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_with_one_thread),
-        cmocka_unit_test(wide_registers),
-        cmocka_unit_test(refuses_bad_tables),
-        cmocka_unit_test(refuses_other_code),
-        cmocka_unit_test(finds_tables),
-        cmocka_unit_test(forms_beside_a_thread),
-        cmocka_unit_test(changed_beneath_threads),
+        cmocka_unit_test(forms_with_one_thread), cmocka_unit_test(wide_registers),
+        cmocka_unit_test(refuses_bad_tables),    cmocka_unit_test(refuses_other_code),
+        cmocka_unit_test(refused_by_the_kernel), cmocka_unit_test(finds_tables),
+        cmocka_unit_test(forms_beside_a_thread), cmocka_unit_test(changed_beneath_threads),
         cmocka_unit_test(cost_is_small),
     };
 

@@ -26,7 +26,8 @@ RB_HIDDEN bool rb_rmw_prepare(void);
 // Hooks the instructions of a library that is loaded at `base`, its ELF address 0. The table is not needed
 // afterwards. Returns 0, or -errno: nothing is hooked.
 RB_HIDDEN int rb_rmw_hook_module(unsigned library, uintptr_t base, const struct rb_rmw_table *table);
-// Drops the hooks of a library that is gone; touches no code of it.
+// Drops the hooks of a library that is gone; touches no code of it. No thread may be in a trampoline, as none is
+// in the library.
 RB_HIDDEN void rb_rmw_forget_module(unsigned library);
 // Puts all code back, byte for byte, for good.
 RB_HIDDEN void rb_rmw_restore_all(void);

@@ -16,6 +16,7 @@
 #include "watch/code_table/code_table_decode.h"
 #include "watch/code_table/code_table_elf.h"
 
+// The fate of a function: kept, or left out for a reason.
 enum rb_code_fate { RB_CODE_KEPT, RB_CODE_INVALID, RB_CODE_ENTERED, RB_CODE_HAS_DATA };
 
 struct rb_code_function {
@@ -37,7 +38,7 @@ struct rb_code_sweep {
     size_t rows, row_room;
     uint64_t *target; // direct jumps and calls, and addresses that instructions make
     size_t targets, target_room;
-    uint8_t *starts; // a bit for each byte of all functions, one after the other
+    uint8_t *starts; // a bit for each byte of all functions, one after the other: an instruction begins there
 };
 
 // Opens the file and goes over its code; `e` has the fault. To be closed in any case.
