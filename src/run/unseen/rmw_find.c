@@ -101,8 +101,10 @@ static struct maker *get_maker(void)
 {
     const char *tool = rb_tool_path();
 
-    if (maker && maker_pid != rb_process.pid) // a child of fork: that process works for the parent
+    if (maker_pid != rb_process.pid) { // a child of fork: that process works for the parent
         maker = NULL;
+        maker_child = 0;
+    }
     if (maker || !tool || !(maker = rb_pages_map(sizeof(*maker))))
         return maker;
     maker->tool = tool;

@@ -3,7 +3,6 @@
 #include "run/unseen/rmw_modules.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@ struct rb_rmw_module rb_rmw_module[RB_RMW_MODULES];
 uint32_t rb_rmw_module_count;
 rb_spin rb_rmw_lock;
 
-uint32_t rb_rmw_readers;
+rb_spin rb_rmw_readers; // a number
 
 static bool rmw_on = true; // cells lead to their hooks
 
@@ -205,8 +204,8 @@ struct rb_rmw_module *rb_rmw_module_make(unsigned library, uintptr_t base, const
 void rb_rmw_module_free(struct rb_rmw_module *m)
 {
     rb_store_seq_cst(&m->sites, 0);
-    while (rb_load_seq_cst(&rb_rmw_readers)) // handlers, which are short
-        sched_yield();
+    if (rb_load_seq_cst(&rb_rmw_readers))
+        rb_spin_wait(&rb_rmw_readers); // handlers, which are short; in a child of fork they are gone
     syscall(SYS_munmap, m->map, m->mapped);
 }
 

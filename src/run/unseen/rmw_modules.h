@@ -20,7 +20,8 @@ struct rb_rmw_module {
     uint32_t sites; // sorted by pc; 0: the place is free
 };
 extern RB_HIDDEN struct rb_rmw_module rb_rmw_module[RB_RMW_MODULES];
-extern RB_HIDDEN uint32_t rb_rmw_module_count, rb_rmw_readers;
+extern RB_HIDDEN uint32_t rb_rmw_module_count;
+extern RB_HIDDEN rb_spin rb_rmw_readers; // their number
 extern RB_HIDDEN rb_spin rb_rmw_lock;
 extern RB_HIDDEN uint64_t rb_rmw_given_up; // sites with an int3 that came too often
 
