@@ -45,14 +45,26 @@ int rb_code_cache_path(const uint8_t *id, uint32_t bytes, const char *suffix, ch
     return 0;
 }
 
-// Makes the folders of a path.
+// Returns the slash of the path that so many others follow, or the first one.
+static char *find_slash(char *path, unsigned others)
+{
+    char *slash = strrchr(path, '/');
+
+    for (; slash > path && others; others--)
+        do
+            slash--;
+        while (slash > path && *slash != '/');
+    return slash;
+}
+
+// Makes the folders of a table: CACHE/railbird/code. CACHE itself is made in a folder that is there, as ~/.cache. Where
+// that is missing there is no cache.
 static int make_folders(const char *path, struct rb_error *e)
 {
     char *copy = strdup(path);
     int failed = copy ? 0 : rb_internal(e, "no memory");
 
-    for (char *slash = copy ? strchr(copy + 1, '/') : NULL; slash && !failed;
-         slash = strchr(slash + 1, '/')) {
+    for (char *slash = copy ? find_slash(copy, 2) : NULL; slash && !failed; slash = strchr(slash + 1, '/')) {
         *slash = 0;
         if (mkdir(copy, 0700) && errno != EEXIST)
             failed = rb_bad_input(e, "%s: %s", copy, strerror(errno));
