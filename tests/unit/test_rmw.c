@@ -479,6 +479,11 @@ static void finds_tables(void **state)
     assert_int_equal(rb_rmw_table_find(&m, &t), 0);
     rb_rmw_table_close(&t);
     close_library(&lib);
+    assert_int_equal(unlink(path), 0);
+    for (char *slash = strrchr(path, '/'); strlen(path) > strlen(folder); slash = strrchr(path, '/')) {
+        *slash = 0;
+        assert_int_equal(rmdir(path), 0);
+    }
 }
 
 // ---- threads -------------------------------------------------------------------------------------------

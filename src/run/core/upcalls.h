@@ -60,7 +60,7 @@ RB_HIDDEN void rb_unseen_begin(struct rb_self *me);
 // Does so again, if it was done: libraries came or went. Outside the guard, on the thread that opened or
 // closed one.
 RB_HIDDEN void rb_unseen_update(void);
-// Puts back all slots, at the end of tracking, unless they are being changed.
+// Puts back all slots and hooked code, at the end of tracking, unless they are being changed.
 RB_HIDDEN void rb_unseen_finish(void);
 // Notes a thread that is made, with the stack of its creation; NULL: it has no state.
 RB_HIDDEN void rb_unseen_creates(struct rb_self *me, struct rb_self *child, rb_stack stack);

@@ -18,6 +18,7 @@
 #include "run/sites/sites.h"
 #include "run/sync/objects.h"
 #include "run/sync/thread.h"
+#include "run/unseen/rmw.h"
 #include "run/watchpoint/watchpoints.h"
 
 struct line {
@@ -38,6 +39,18 @@ static void add_line(struct lines *l, const char *key, const char *text, uint64_
         l->line[l->count++] = (struct line){key, text, value};
 }
 
+static void add_hooks(struct lines *l)
+{
+    struct rb_rmw_counts hooks;
+
+    rb_rmw_count(&hooks);
+    add_line(l, "unseen_jumps", "atomic instructions there, hooked by a jump", hooks.jumps);
+    add_line(l, "unseen_moved", "of them with a move of the instructions behind", hooks.moved);
+    add_line(l, "unseen_traps", "atomic instructions there, hooked by an int3", hooks.traps);
+    add_line(l, "unseen_given_up", "of them given up, as they ran too often", hooks.given_up);
+    add_line(l, "unseen_refused", "atomic instructions there that could not be hooked", hooks.refused);
+}
+
 // Returns false if there is nothing to print.
 static bool collect_lines(struct lines *l)
 {
@@ -53,6 +66,7 @@ static bool collect_lines(struct lines *l)
 #define RB_COUNTER(name, text) add_line(l, #name, text, t.engine.name);
 #include "engine/counters.def"
 #undef RB_COUNTER
+    add_hooks(l);
     add_line(l, "threads", "threads", t.threads);
     add_line(l, "most_threads", "threads at once", t.most_threads);
     add_line(l, "objects", "synchronisation objects at the end", rb_objects_count());

@@ -31,6 +31,8 @@ RB_HIDDEN int rb_rmw_hook_module(unsigned library, uintptr_t base, const struct 
 RB_HIDDEN void rb_rmw_forget_module(unsigned library);
 // Puts all code back, byte for byte, for good.
 RB_HIDDEN void rb_rmw_restore_all(void);
+// Frees the locks, in the child of a fork.
+RB_HIDDEN void rb_rmw_reset_after_fork(void);
 
 struct rb_rmw_counts {
     uint64_t jumps;    // hooked by a jump,
@@ -46,5 +48,7 @@ RB_HIDDEN void rb_rmw_count(struct rb_rmw_counts *counts);
 // Finds the table of a module in the tool's cache; to be closed. Returns 0 or -ENOENT: then the tool has been
 // asked to make it, in the background, for a later call or a later run.
 RB_HIDDEN int rb_rmw_table_find(const struct rb_module *module, struct rb_rmw_table *out);
+// Frees the lock of these, in the child of a fork.
+RB_HIDDEN void rb_rmw_tables_reset(void);
 
 #endif

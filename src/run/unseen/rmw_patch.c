@@ -286,6 +286,12 @@ void rb_rmw_end_traps(void)
     restore_code(true);
 }
 
+void rb_rmw_reset_after_fork(void)
+{
+    rb_rmw_lock = rb_rmw_readers = 0;
+    rb_rmw_tables_reset();
+}
+
 void rb_rmw_count(struct rb_rmw_counts *out)
 {
     *out = counts;

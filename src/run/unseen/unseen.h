@@ -13,6 +13,7 @@
 //
 // Files: unseen_modules.c lists modules, unseen_libraries.c those that are unseen; got_slots.c leads calls to
 // stubs, symbol_lookup.c finds their targets; unseen_entry.c runs at each call, unseen_order.c makes order.
+// rmw_*.c hook atomic instructions: the thread releases to the object before one, and acquires after it.
 #ifndef RB_RUN_UNSEEN_UNSEEN_H
 #define RB_RUN_UNSEEN_UNSEEN_H
 
@@ -20,6 +21,7 @@
 
 #include "run/core/upcalls.h"
 #include "run/sync/objects.h"
+#include "run/unseen/rmw.h"
 
 #define RB_UNSEEN_MOST   1024u // libraries at once; more are not followed, and counted
 #define RB_UNSEEN_SHARED 63u   // the last bit of a set: all libraries from this number on
@@ -29,6 +31,7 @@ struct rb_unseen_library {
     struct rb_object object; // in no table; its address is its name
     uintptr_t from, to;      // where it is mapped; to 0: the number is free. `to` is written last
     char *name;              // base name of its file; stays when the library goes
+    bool hooked;             // its table of atomic instructions was found; the lister's
 };
 
 extern RB_HIDDEN struct rb_unseen_library rb_unseen_library[RB_UNSEEN_MOST];
@@ -56,12 +59,6 @@ RB_HIDDEN void rb_unseen_release(struct rb_self *me, uint32_t library);
 RB_HIDDEN bool rb_unseen_is_left(const struct rb_self *me);
 // Notes that an entry of the list was added or removed: stacks are looked at anew.
 RB_HIDDEN void rb_unseen_list_changed(void);
-// An atomic instruction of the library is about to run, and has run, on this thread. Called around it with
-// all registers saved. `address`: of its operand.
-RB_HIDDEN void rb_unseen_before(unsigned library, uintptr_t address);
-RB_HIDDEN void rb_unseen_after(unsigned library, uintptr_t address);
-// Returns true if the call would do nothing. Changes no vector register.
-RB_HIDDEN bool rb_unseen_quick(unsigned library, bool after);
 
 // ---- calls (unseen_entry.c, arch_unseen_*.S) -----------------------------------------------------------
 

@@ -7,6 +7,7 @@
 // constructor could take in the other order. Readers take no lock: `to` is written last.
 #include <errno.h>
 
+#include "inproc/modules.h"
 #include "inproc/spin.h"
 #include "run/unseen/unseen.h"
 
@@ -89,12 +90,30 @@ static bool add_library(struct rb_self *me, const struct rb_loaded *m)
     if (!l->name || !is_same_name(l->name, m->name))
         l->name = copy_name(m->name);
     l->object.address = (uintptr_t)&l->object;
+    l->hooked = false;
     l->from = m->from;
     rb_store_release(&l->to, m->to);
     if ((uint32_t)(l - rb_unseen_library) >= rb_unseen_count)
         rb_store_release(&rb_unseen_count, (uint32_t)(l - rb_unseen_library) + 1);
     me->count.unseen_libraries++;
     return true;
+}
+
+// Hooks the atomic instructions of the unseen library, once the tool has made its table.
+static void hook_library(const struct rb_loaded *m)
+{
+    const uint32_t library = m->hooks || m->exempt ? RB_UNSEEN_NONE : rb_unseen_find(m->from);
+    struct rb_rmw_table table;
+    struct rb_module module;
+
+    if (library == RB_UNSEEN_NONE || rb_unseen_library[library].hooked)
+        return;
+    if (!rb_module_of((uintptr_t)m->section, &module) || rb_rmw_table_find(&module, &table))
+        return;
+    rb_unseen_library[library].hooked = true;
+    if (table.header->rows)
+        rb_rmw_hook_module(library, m->base, &table);
+    rb_rmw_table_close(&table);
 }
 
 static bool is_listed(const struct rb_unseen_library *l)
@@ -110,8 +129,10 @@ static bool is_listed(const struct rb_unseen_library *l)
 static void remove_gone(void)
 {
     for (uint32_t i = 0; i < rb_unseen_count; i++)
-        if (rb_unseen_library[i].to && !is_listed(&rb_unseen_library[i]))
+        if (rb_unseen_library[i].to && !is_listed(&rb_unseen_library[i])) {
+            rb_rmw_forget_module(i);
             rb_store_release(&rb_unseen_library[i].to, 0);
+        }
 }
 
 // Leads calls of the module to stubs, unless that was done for all and no library has come since. Order may
@@ -142,6 +163,8 @@ static int update_all(struct dl_phdr_info *first, size_t size, void *self)
     rb_slots_sweep(false);
     for (unsigned i = 0; i < rb_loaded_count; i++)
         has_new |= add_library(me, &rb_loaded[i]);
+    for (unsigned i = 0; i < rb_loaded_count && rb_unseen_count; i++)
+        hook_library(&rb_loaded[i]);
     for (unsigned i = 0; i < rb_loaded_count && rb_unseen_count; i++) {
         lead_calls(me, &rb_loaded[i], has_new);
         now_left += rb_loaded[i].left;
@@ -173,19 +196,27 @@ void rb_unseen_begin(struct rb_self *me)
     if (!rb_process.unseen || rb_exchange_seq_cst(&begun, true))
         return;
     rb_unseen_vectors = rb_arch_unseen_vectors();
+    rb_rmw_prepare();
     dl_iterate_phdr(update_all, me);
 }
 
-// Takes no lock of the loader: another thread may hold it for as long as a constructor runs.
+// Takes no lock of the loader: another thread may hold it for as long as a constructor runs. In the guard, if that is
+// possible: a handler of the program would wait for the lock of hooks.
 void rb_unseen_finish(void)
 {
-    if (rb_load_acquire(&begun) && !rb_host.sandboxed && rb_spin_try(&changing))
-        rb_slots_sweep(true);
+    if (!rb_load_acquire(&begun) || rb_host.sandboxed || !rb_spin_try(&changing))
+        return;
+    struct rb_self *me = rb_enter();
+    rb_slots_sweep(true);
+    rb_rmw_restore_all();
+    if (me)
+        rb_leave(me);
 }
 
 void rb_unseen_list_reset(void)
 {
     changing = 0;
+    rb_rmw_reset_after_fork();
 }
 
 void rb_unseen_update(void)
