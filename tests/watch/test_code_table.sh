@@ -48,6 +48,9 @@ run 0 renamed --json
 expect "the same contents under another name" "$(field made)" false
 run 0 long_name --json
 expect "a long build-id is cut" "$(field build_id)" "\"$(printf '%040d' 0)\""
+XDG_CACHE_HOME=$work/home/cache refused 'No such file' pie
+[ ! -e home ] || fail "a folder above the cache was made"
+mkdir home
 (unset XDG_CACHE_HOME; HOME=$work/home "$RAILBIRD" code-table pie) | grep -q "^$work/home/.cache/railbird/code/.*rbc$" || fail "not below ~/.cache"
 
 # sites: none on the stack, none in constants
