@@ -247,6 +247,8 @@ int rb_rmw_hook_module(unsigned library, uintptr_t base, const struct rb_rmw_tab
 
     rb_spin_lock(&rb_rmw_lock);
     const int error = hook_module(library, base, table);
+    if (error)
+        counts.refused += table->header->rows;
     rb_spin_unlock(&rb_rmw_lock);
     errno = saved;
     return error;
