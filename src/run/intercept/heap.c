@@ -445,6 +445,11 @@ RB_INTERCEPT(void *, pvalloc, (size_t size))
     return follow_alloc(RB_REAL(pvalloc)(size), size, RB_PC);
 }
 
+uintptr_t rb_heap_allocator(void)
+{
+    return (uintptr_t)RB_REAL(malloc);
+}
+
 RB_INTERCEPT(size_t, malloc_usable_size, (void *block))
 {
     return is_early(block) ? 0 : RB_REAL(malloc_usable_size)(block);

@@ -32,5 +32,7 @@ RB_HIDDEN void rb_memory_new(struct rb_self *me, uintptr_t address, size_t size)
 RB_HIDDEN void rb_memory_goes(struct rb_self *me, uintptr_t address, size_t size);
 RB_HIDDEN bool rb_may_go(uintptr_t address, size_t size);
 RB_HIDDEN size_t rb_segment_bytes(int segment); // of a System V segment; 0 if it is not known
+// Returns the address of the function behind the interceptor of malloc.
+RB_HIDDEN uintptr_t rb_heap_allocator(void);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "inproc/modules.h"
 #include "inproc/spin.h"
+#include "run/intercept/heap.h"
 #include "run/unseen/unseen.h"
 
 struct rb_unseen_library rb_unseen_library[RB_UNSEEN_MOST];
@@ -99,6 +100,15 @@ static bool add_library(struct rb_self *me, const struct rb_loaded *m)
     return true;
 }
 
+// Returns true if the module is in malloc's place: its blocks are new to their next user, and its atomic instructions
+// order nothing of the program's.
+static bool has_allocator(const struct rb_loaded *m)
+{
+    const uintptr_t allocator = rb_heap_allocator();
+
+    return allocator >= m->from && allocator < m->to;
+}
+
 // Hooks the atomic instructions of the unseen library, once the tool has made its table.
 static void hook_library(const struct rb_loaded *m)
 {
@@ -106,7 +116,7 @@ static void hook_library(const struct rb_loaded *m)
     struct rb_rmw_table table;
     struct rb_module module;
 
-    if (library == RB_UNSEEN_NONE || rb_unseen_library[library].hooked)
+    if (library == RB_UNSEEN_NONE || rb_unseen_library[library].hooked || has_allocator(m))
         return;
     if (!rb_module_of((uintptr_t)m->section, &module) || rb_rmw_table_find(&module, &table))
         return;
