@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The cache of code tables and of tables of atomic instructions: one for each build-id, below the user's cache folder. A table is written under
-// a temporary name and renamed, so that a reader sees all of it or none, also with several writers.
+// The cache of code tables and of tables of atomic instructions: one for each build-id, below the user's cache
+// folder. A table is written under a temporary name and renamed, so that a reader sees all of it or none, also with
+// several writers.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
