@@ -6,7 +6,7 @@
 //   - They share a ring of records (base/report_ring.h). The tool alone reads it, and holds nothing else of
 //     the program but its descriptor for text.
 //   - The middle process exists because exec gives a child its exit signal back. It is an orphan
-//     (inproc/orphan.h), has none of the program's descriptors, waits until the tool is at work, and ends. If
+//     (run/core/orphan.h), has none of the program's descriptors, waits until the tool is at work, and ends. If
 //     it is a child of the program it waits for the tool's end.
 //   - The tool ends when the program has ended, or some seconds after the last record. It is started again
 //     when needed.
@@ -28,10 +28,10 @@
 #include <unistd.h>
 
 #include "base/report_ring.h"
-#include "inproc/orphan.h"
 #include "inproc/tool.h"
 #include "inproc/traps.h"
 #include "run/core/arch.h"
+#include "run/core/orphan.h"
 #include "run/core/upcalls.h"
 
 #define RING_BYTES    ((size_t)2 << 20)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tables of libraries, from the tool's cache. Missing ones are asked for: a process beside the program
-// (inproc/orphan.h) runs the tool for one library after the other, and nothing waits for it.
+// (run/core/orphan.h) runs the tool for one library after the other, and nothing waits for it.
 //
 // Invariant: in secure execution there is neither cache nor tool: both come from the environment, or from a
 // place that the caller may write.
@@ -14,8 +14,8 @@
 
 #include "base/pages.h"
 #include "inproc/modules.h"
-#include "inproc/orphan.h"
 #include "inproc/tool.h"
+#include "run/core/orphan.h"
 #include "run/unseen/rmw.h"
 
 #define MOST_ASKED 64u // libraries of one process

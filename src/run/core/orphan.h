@@ -5,8 +5,8 @@
 //
 // Orphans become the program's children if it is number 1, or a subreaper. Then the process is a child without
 // an exit signal, and must itself wait for processes that it makes.
-#ifndef RB_INPROC_ORPHAN_H
-#define RB_INPROC_ORPHAN_H
+#ifndef RB_RUN_CORE_ORPHAN_H
+#define RB_RUN_CORE_ORPHAN_H
 
 #include "inproc/host.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "inproc/orphan.h"
+#include "run/core/orphan.h"
 
 #include <errno.h>
 #include <sched.h>
