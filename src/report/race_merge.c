@@ -146,7 +146,7 @@ void rb_race_list_end(struct rb_race_list *races)
         for (size_t i = 0; i < races->count; i++)
             if (rb_race_is_partial(races->race[i].record) == partial)
                 ordered[n++] = races->race[i];
-    if (ordered)
+    if (n)
         memcpy(races->race, ordered, n * sizeof(*ordered));
     free(ordered);
 }

@@ -232,7 +232,7 @@ static void libraries(void **state)
 
     (void)state;
     for (unsigned n = 0; n < RB_LENGTH(names); n++) {
-        void *handle = dlopen(names[n], RTLD_LAZY);
+        void *handle = dlopen(names[n], RTLD_LAZY | RTLD_NODELETE);
         struct link_map *map;
         struct figures f = {0};
         if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map))
