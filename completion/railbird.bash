@@ -25,7 +25,7 @@ _railbird() {
     local online="adaptive crsampler: datacollider:"
     local keys="sampler= engine= budget= seed= memory= report= log_path= suppressions= exitcode= halt_on_error=
         atexit_sleep_ms= stats= record= looks= stack_depth= watch= max_reports= report_bugs= strict= verbose=
-        unseen= partial="
+        unseen= unseen_hooks= partial="
     local words=
     COMPREPLY=()
     if [ "$COMP_CWORD" -gt 1 ]; then

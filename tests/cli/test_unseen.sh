@@ -54,7 +54,7 @@ counter() { sed -n "\$s/^{.*\"$1\":\([0-9]*\).*/\1/p" counters; }
 
 # --- atomic instructions of a library: the end of a job of the pool is one. The first run has the table made.
 build pool_norace pool.c
-once pool_norace sampler=all:stats=json:counters 0
+once pool_norace sampler=all:unseen_hooks=1:stats=json:counters 0
 expect "hooks without a table" "$(counter unseen_jumps) $(counter unseen_traps)" "0 0"
 for _ in $(seq 300); do
   [ "$(find cache -name '*.rmw' 2>/dev/null | wc -l)" = 0 ] || break
@@ -62,7 +62,7 @@ for _ in $(seq 300); do
 done
 expect "tables made in the background" "$(find cache -name '*.rmw' | wc -l)" 1
 "$RAILBIRD" code-table --rmw libquiet.so libcopy.so librelay.so >tables
-once pool_norace sampler=all:stats=json:counters 0
+once pool_norace sampler=all:unseen_hooks=1:stats=json:counters 0
 [ $(($(counter unseen_jumps) + $(counter unseen_traps))) -gt 0 ] || fail "no hook in spite of the table: $(head -c 500 err)"
 expect "hooks that were refused" "$(counter unseen_refused)" 0
 
@@ -72,8 +72,11 @@ for program in lock.c queue.c pool.c relay.c guard.cpp forks.c closes.c; do
   name=${program%.*}
   build "${name}_norace" "$program"
   build "${name}_race" "$program" -DRACE
-  is_quiet "${name}_norace" sampler=all
-  is_quiet "${name}_norace" sampler=adaptive
+  for hooks in 0 1; do
+    [ "$name$hooks" != pool0 ] || continue # the end of a job is published by an atomic instruction
+    is_quiet "${name}_norace" sampler=all:unseen_hooks=$hooks
+    is_quiet "${name}_norace" sampler=adaptive:unseen_hooks=$hooks
+  done
   once "${name}_norace" sampler=all:unseen=ignore 66
   once "${name}_race" sampler=all:partial=report 66
   [ "$name" = pool ] || expect "${name}_race: reports" "$(reports)" 1

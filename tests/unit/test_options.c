@@ -173,10 +173,10 @@ static void complaints(void **state)
     bad("sede=1", "T: 'sede' is not an option; did you mean 'seed'?"); // two swapped letters
     bad("quixotic=1", "T: 'quixotic' is not an option; expected one of: sampler engine budget seed memory "
                       "report log_path suppressions exitcode halt_on_error atexit_sleep_ms stats record looks stack_depth watch "
-                      "max_reports report_bugs strict verbose unseen partial");
+                      "max_reports report_bugs strict verbose unseen unseen_hooks partial");
     bad("=1", "T: '' is not an option; expected one of: sampler engine budget seed memory report log_path "
               "suppressions exitcode halt_on_error atexit_sleep_ms stats record looks stack_depth watch max_reports report_bugs "
-              "strict verbose unseen partial");
+              "strict verbose unseen unseen_hooks partial");
     bad("stats", "T: stats: expected key=value");
     bad("engine=vector", "T: engine=vector: expected one of: so su");
     bad("sampler=a!", "T: sampler=a!: expected no '!'");

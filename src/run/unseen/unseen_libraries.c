@@ -109,14 +109,15 @@ static bool has_allocator(const struct rb_loaded *m)
     return allocator >= m->from && allocator < m->to;
 }
 
-// Hooks the atomic instructions of the unseen library, once the tool has made its table.
+// Hooks the atomic instructions of the unseen library if that is wanted, once the tool has made its table.
 static void hook_library(const struct rb_loaded *m)
 {
     const uint32_t library = m->hooks || m->exempt ? RB_UNSEEN_NONE : rb_unseen_find(m->from);
     struct rb_rmw_table table;
     struct rb_module module;
 
-    if (library == RB_UNSEEN_NONE || rb_unseen_library[library].hooked || has_allocator(m))
+    if (!rb_options.unseen_hooks || library == RB_UNSEEN_NONE || rb_unseen_library[library].hooked ||
+        has_allocator(m))
         return;
     if (!rb_module_of((uintptr_t)m->section, &module) || rb_rmw_table_find(&module, &table))
         return;
@@ -206,7 +207,8 @@ void rb_unseen_begin(struct rb_self *me)
     if (!rb_process.unseen || rb_exchange_seq_cst(&begun, true))
         return;
     rb_unseen_vectors = rb_arch_unseen_vectors();
-    rb_rmw_prepare();
+    if (rb_options.unseen_hooks)
+        rb_rmw_prepare();
     dl_iterate_phdr(update_all, me);
 }
 
