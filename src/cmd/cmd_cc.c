@@ -27,7 +27,7 @@
 #include "cmd/cli.h"
 #include "cmd/launch/launch.h"
 #include "cmd/toolchain/toolchain.h"
-#include "watch/code_table/object_atomics.h"
+#include "watch/code_table/code_table.h"
 
 static const char help_text[] =
     "usage: railbird %s ARGUMENTS OF THE COMPILER\n"

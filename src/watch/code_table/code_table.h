@@ -118,4 +118,8 @@ uint32_t rb_code_checksum(const struct rb_code_header *header); // with the data
 // Computes the substitute for the build-id of a file that has none.
 void rb_code_hash(const uint8_t *data, size_t bytes, uint8_t id[RB_CODE_ID_BYTES]);
 
+// Returns the number of instructions of an object file (x86-64, before it is linked) that lock memory; 0 for any
+// other file (object_atomics.c).
+size_t rb_object_atomics(const char *path);
+
 #endif

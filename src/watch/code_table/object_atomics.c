@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Counts atomic instructions in an object file, by decoding its sections of code from their begin. Every access stays
 // within the file's bytes, for any contents.
-#include "watch/code_table/object_atomics.h"
+#include "watch/code_table/code_table.h"
 
 #include <Zydis/Zydis.h>
 #include <elf.h>
