@@ -7,7 +7,7 @@
 The programs and their loads are those of tests/field. N runs with the options take turns with some of every access. A race is a report's
 id, which is a pair of code places. All that any run reports are counted, so a race that only the sampler met counts too. The share of k
 runs is the expectation over all choices of k of the N: 1 - C(N - m, k) / C(N, k) for a race that m runs reported. The table is written to
-FILE, by default bench/results/recall.md.
+FILE, by default bench/results/recall.md; the races that no sampled run reported are in a CSV file beside it.
 
 Each miss, a race that a sampled run did not report, has a reason by counts of that run (stats=, looks=):
   side not run      a side of the race is no known call site of the run: its code was not executed while hooks were on
@@ -17,6 +17,7 @@ Each miss, a race that a sampled run did not report, has a reason by counts of t
 """
 import argparse
 import collections
+import csv
 import glob
 import json
 import math
@@ -114,8 +115,7 @@ def main():
         causes.append(f"| {program} | {total.total()} | {' | '.join(str(total[r]) for r in REASONS)} |")
         for race in sorted(races, key=lambda r: -sum(r in run.races for run in every)):
             if not any(race in run.races for run in some):
-                missed.append(f"| {program} | `{race}` | {sum(race in run.races for run in every)} of {len(every)} | "
-                              f"{' | '.join(str(why[race][r]) for r in REASONS)} |")
+                missed.append([program, race, sum(race in run.races for run in every), len(every)] + [why[race][r] for r in REASONS])
     cpu = next((line.split(": ")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")),
                platform.machine())
     head = f"{' | '.join(REASONS)} |"
@@ -132,13 +132,9 @@ Misses, a race in a sampled run each, by reason (counted in that run; `bench/rec
 
 | program | misses | {head}
 |---|---:|{"---:|" * len(REASONS)}
-""" + "\n".join(causes) + f"""
-
-Races that no sampled run reported, the runs of every access that did, and the reasons in the sampled runs:
-
-| program | race | runs | {head}
-|---|---|---:|{"---:|" * len(REASONS)}
-""" + "\n".join(missed) + "\n")
+""" + "\n".join(causes) + "\n\nRaces that no sampled run reported are in `recall-missed.csv`, with the reasons.\n")
+    with open(os.path.splitext(a.o)[0] + "-missed.csv", "w", encoding="utf-8", newline="") as out:
+        csv.writer(out).writerows([["program", "race", "runs of every access that report it", "runs of every access", *REASONS], *missed])
 
 
 main()
