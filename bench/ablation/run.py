@@ -41,7 +41,7 @@ MECHANISMS = (
     (14, "short turns while synchronisation is dear", "dropped"),
     (15, "the ticker sleeps until the next wake-up is earned", "dropped"),
     (16, "threads that wait for delayed ones are charged", "dropped"),
-    (17, "a paced gap at atomics and memcpy", "dropped"),
+    (17, "a paced gap at atomics and memcpy", "kept, as a gap that doubles or halves"),
     (18, "a gate with little to look at closes early", "dropped"),
     (19, "sleeping hooks behind a gate are estimated from counts", "replaced by a share of the time"),
     (20, "a limit of debt for new code", "kept"),
