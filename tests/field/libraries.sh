@@ -150,13 +150,13 @@ test_library() {
   [ "$default$all" = 00 ] || fail "$name: $pairs false reports: $out/reports"
   [ "$beside" = "$runs" ] || fail "$name: the race beside the library was found in $beside of $runs runs"
   [ "$as_plain" = yes ] || fail "$name: output or status is not as plain: $out/*.out"
-  echo "| $name | ${package%-dev} | $version | $default | $all | $tsan | $beside | $between | $as_plain |" >>"$rows"
+  echo "| $name | ${package%-dev}_$version | $default | $all | $tsan | $beside | $between |" >>"$rows"
 }
 
 table() {
   # shellcheck disable=SC2016
-  echo '| program | package | version | default | `all` | TSan | beside | between | output as plain |'
-  echo '|---|---|---|---:|---:|---:|---:|---:|---|'
+  echo '| program | package | default | `all` | TSan | beside | between |'
+  echo '|---|---|---:|---:|---:|---:|---:|'
   cat "$rows"
 }
 
@@ -169,7 +169,7 @@ page() {
   echo
   table
   echo
-  echo "Of $(wc -l <"$rows") programs $(awk -F'|' '$5 + $6 == 0' "$rows" | wc -l) have no false report."
+  echo "Of $(wc -l <"$rows") programs $(awk -F'|' '$4 + $5 == 0' "$rows" | wc -l) have no false report."
 }
 
 [ -e "$(dirname "$RAILBIRD")/../lib/librailbird_rt.a" ] || skip "there is no lib/librailbird_rt.a next to $(dirname "$RAILBIRD")"
