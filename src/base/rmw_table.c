@@ -19,24 +19,11 @@
 _Static_assert(sizeof(struct rb_rmw_row) == 56, "a row is 56 bytes on disk");
 _Static_assert(sizeof(struct rb_rmw_header) == 72, "the header is 72 bytes on disk");
 
-static uint32_t mix_words(uint32_t h, const void *data, size_t bytes)
-{
-    const uint8_t *at = data;
-    uint32_t word;
-
-    for (size_t i = 0; i + sizeof(word) <= bytes; i += sizeof(word)) {
-        __builtin_memcpy(&word, at + i, sizeof(word));
-        h = (h ^ word) * 0x9e3779b1u;
-        h ^= h >> 15;
-    }
-    return h;
-}
-
 uint32_t rb_rmw_checksum(const struct rb_rmw_header *header)
 {
-    const uint32_t h = mix_words(0x52424d57u, header, offsetof(struct rb_rmw_header, checksum));
+    const uint32_t h = rb_checksum(0x52424d57u, header, offsetof(struct rb_rmw_header, checksum));
 
-    return mix_words(h, header + 1, (size_t)header->rows * sizeof(struct rb_rmw_row));
+    return rb_checksum(h, header + 1, (size_t)header->rows * sizeof(struct rb_rmw_row));
 }
 
 // ---- rows ----------------------------------------------------------------------------------------------

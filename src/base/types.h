@@ -48,4 +48,20 @@ RB_INLINE uint64_t rb_hash(uint64_t value, unsigned bits)
     return value * RB_GOLDEN >> (64 - bits);
 }
 
+// ---- the checksum of tables in files -------------------------------------------------------------------------
+
+// Continues a checksum over the bytes, whose number is a multiple of 4.
+RB_INLINE uint32_t rb_checksum(uint32_t sum, const void *data, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    uint32_t word;
+
+    for (size_t i = 0; i + sizeof(word) <= bytes; i += sizeof(word)) {
+        __builtin_memcpy(&word, at + i, sizeof(word));
+        sum = (sum ^ word) * 0x9e3779b1u;
+        sum ^= sum >> 15;
+    }
+    return sum;
+}
+
 #endif

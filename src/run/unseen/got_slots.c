@@ -136,7 +136,7 @@ static bool is_read_only(const struct rb_loaded *module, uintptr_t slot)
     return !writable;
 }
 
-// The page that is writable for now, and was not; 0: none.
+// The page made writable until the slots on it are written; 0: none.
 struct writer {
     uintptr_t page;
 };

@@ -38,26 +38,13 @@ _Static_assert(sizeof(struct rb_code_header) == 88, "the header is 88 bytes on d
 
 // ---- opening -------------------------------------------------------------------------------------------
 
-static uint32_t mix_bytes(uint32_t h, const void *data, size_t bytes)
-{
-    const uint8_t *at = data;
-    uint32_t word;
-
-    for (size_t i = 0; i + sizeof(word) <= bytes; i += sizeof(word)) {
-        memcpy(&word, at + i, sizeof(word));
-        h = (h ^ word) * 0x9e3779b1u;
-        h ^= h >> 15;
-    }
-    return h;
-}
-
 uint32_t rb_code_checksum(const struct rb_code_header *header)
 {
-    const uint32_t h = mix_bytes(0x52424344u, header, offsetof(struct rb_code_header, checksum));
+    const uint32_t h = rb_checksum(0x52424344u, header, offsetof(struct rb_code_header, checksum));
 
-    return mix_bytes(h, header + 1,
-                     (size_t)header->rows * sizeof(struct rb_code_row) +
-                         (size_t)header->sites * sizeof(uint32_t));
+    return rb_checksum(h, header + 1,
+                       (size_t)header->rows * sizeof(struct rb_code_row) +
+                           (size_t)header->sites * sizeof(uint32_t));
 }
 
 static bool is_register(uint8_t number)
